@@ -1,0 +1,1 @@
+"""Trains a block-diffusion language model on the rewards of `reward_service`."""
