@@ -1,0 +1,1 @@
+"""What devices this host has, found without torch."""

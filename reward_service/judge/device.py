@@ -1,0 +1,109 @@
+"""The judge's own device: where it makes values, keeps expectations and compares.
+
+For a GPU class the judge has a context of its own on the same GPU as the runners, so that large
+tensors are made and compared there; for the `cpu` class it is the host.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+
+import torch
+
+from reward_service.devices.detect import device_class
+from reward_service.runner.page import SharedMemory
+
+_COPY_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class DeviceFacts:
+    """What a device is, for provenance and floors."""
+
+    device_class: str
+    name: str
+    uuid: str
+    torch: str
+    cuda: str | None
+    memory_bytes: int
+    cache_bytes: int
+    bandwidth_bytes_s: float
+    """Bytes a second that a large fill reaches; no kernel writes faster past the cache."""
+
+
+class JudgeDevice:
+    """`cpu`, or the one GPU that this process may see."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        if kind == "cpu":
+            self.device = torch.device("cpu")
+            torch.set_num_threads(max(1, len(os.sched_getaffinity(0))))
+        else:
+            self.device = torch.device("cuda", 0)
+            torch.backends.cuda.matmul.allow_tf32 = False
+            torch.zeros(1, device=self.device)
+
+    def adopt(self, memory: SharedMemory) -> None:
+        """Page-lock shared memory where copies to a GPU gain by it."""
+        if self.kind == "cuda":
+            address = torch.frombuffer(memory.map, dtype=torch.uint8).data_ptr()
+            torch.cuda.cudart().cudaHostRegister(address, memory.size, 0)
+
+    def release(self, memory: SharedMemory) -> None:
+        """Undo `adopt`."""
+        if self.kind == "cuda":
+            address = torch.frombuffer(memory.map, dtype=torch.uint8).data_ptr()
+            torch.cuda.cudart().cudaHostUnregister(address)
+        memory.close()
+
+    def synchronize(self) -> None:
+        """Wait for the judge's own work."""
+        if self.kind == "cuda":
+            torch.cuda.synchronize()
+
+    def facts(self) -> DeviceFacts:
+        """Look at the device, and measure its write bandwidth."""
+        if self.kind == "cpu":
+            return DeviceFacts(
+                device_class="cpu",
+                name=_cpu_name(),
+                uuid=f"cpu-{os.uname().nodename}",
+                torch=torch.__version__,
+                cuda=None,
+                memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+                cache_bytes=32 << 20,
+                bandwidth_bytes_s=self._bandwidth(),
+            )
+        properties = torch.cuda.get_device_properties(0)
+        return DeviceFacts(
+            device_class=device_class(properties.name),
+            name=properties.name,
+            uuid=f"GPU-{properties.uuid}",
+            torch=torch.__version__,
+            cuda=torch.version.cuda,
+            memory_bytes=properties.total_memory,
+            cache_bytes=properties.L2_cache_size,
+            bandwidth_bytes_s=self._bandwidth(),
+        )
+
+    def _bandwidth(self) -> float:
+        block = torch.empty(_COPY_BYTES, dtype=torch.uint8, device=self.device)
+        best = float("inf")
+        for _ in range(4):
+            self.synchronize()
+            start = time.perf_counter()
+            block.fill_(1)
+            self.synchronize()
+            best = min(best, time.perf_counter() - start)
+        return _COPY_BYTES / best
+
+
+def _cpu_name() -> str:
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return os.uname().machine

@@ -1,0 +1,366 @@
+"""A problem made ready: its reference loaded in a warm runner, and everything that is known of it
+before any candidate is seen.
+
+Preparing decides what calls look like, whether a float64 expectation exists, what domain each
+input has, and whether the problem can tell a right answer from a wrong one (negative controls).
+A reference that cannot be judged against raises `BadProblemError` with the reason.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reward_service.errors import BadProblemError, InfrastructureError
+from reward_service.judge.accuracy import Errors, Precision, measure, within
+from reward_service.judge.controls import lower_precision, weak_controls
+from reward_service.judge.inputs import InputSource
+from reward_service.judge.memory import Layout
+from reward_service.judge.program import CallShape, Program, Run, Values, read_specs
+from reward_service.judge.runner_client import RunnerError
+from reward_service.judge.specs import TensorSpec, total_bytes
+from reward_service.judge.values import Variation, randomise_state
+from reward_service.judge.verify import Expectation, expectation, same_bits
+from reward_service.runner.page import Mode
+from reward_service.schemas import Reason
+
+REFERENCE_CALL_LIMIT_S = 60.0
+_MAX_DROPPED = 8
+"""Parameters of which the dropped-parameter control is tried."""
+_LOWER = {"fp32": ("tf32", "fp16", "bf16"), "tf32": ("bf16",), "fp16": ("bf16",), "bf16": ()}
+"""Precisions below each policy's, by which a secret downgrade is recognised."""
+
+
+@dataclass(frozen=True)
+class ReferenceKey:
+    """What a prepared reference depends on."""
+
+    source: str
+    precision: Precision
+    compiled: bool
+
+
+@dataclass
+class Controls:
+    """What the negative controls showed."""
+
+    weak: list[str] = field(default_factory=list)
+    """Wrong answers that would pass on ordinary values; there should be none."""
+    lower: dict[str, Errors] = field(default_factory=dict)
+    """Error profile of the reference in each lower precision."""
+
+
+class Reference:
+    """A warm reference."""
+
+    def __init__(
+        self,
+        key: ReferenceKey,
+        program: Program,
+        directory: str,
+        memory_limit: int,
+        generator: torch.Generator,
+    ) -> None:
+        self.key = key
+        self.program = program
+        self.directory = directory
+        self.memory_limit = memory_limit
+        self.generator = generator
+        self.construct_seed = secrets.randbits(62)
+        self.init: dict[str, Any] = {}
+        self.has_double = True
+        self.controls = Controls()
+        self.call_s = 0.0
+        """Seconds of one call, by the judge's clock, a first idea."""
+
+    # --- preparing -------------------------------------------------------------------------
+
+    def prepare(self, progress: Callable[[str], None]) -> None:
+        """Load, construct, draw, call, and try the controls."""
+        try:
+            progress("preparing the reference")
+            self._load()
+            self._construct()
+            self._draw()
+            self._shape_calls()
+            self._randomise()
+            self._check_calls()
+            progress("trying wrong answers on it")
+            self._try_controls()
+        except RunnerError as error:
+            if error.reason is Reason.RUN_TIMEOUT:
+                raise BadProblemError(f"the reference takes too long: {error}") from error
+            raise BadProblemError(f"the reference failed: {error}") from error
+
+    def _load(self) -> None:
+        self.program.ask(
+            "load",
+            source=self.key.source,
+            name="problem",
+            directory=self.directory,
+            extensions={},
+            allow_tf32=self.key.precision != "fp32",
+        )
+
+    def _construct(self) -> None:
+        self._build()
+        seeded = self.program.read_state()
+        self._build()
+        again = self.program.read_state()
+        if not all(same_bits(a, b) for a, b in zip(seeded, again, strict=True)):
+            raise BadProblemError(
+                "the reference is not deterministic: constructed twice under one seed, "
+                "its parameters differ"
+            )
+        self.seeded_state = seeded
+
+    def _build(self) -> None:
+        answer = self.program.construct(
+            cls="Model",
+            seed=self.construct_seed,
+            init=None,
+            double=self.has_double,
+            compiled=self.key.compiled,
+        )
+        self.init = answer["init"]
+        self.has_double = answer["double"] is True
+
+    def _draw(self) -> None:
+        seed = secrets.randbits(62)
+        tree, first = self.program.draw(seed)
+        tree_again, again = self.program.draw(seed)
+        if tree != tree_again or not _same_specs(first, again):
+            raise BadProblemError("get_inputs() returns other shapes on each call")
+        if not all(same_bits(a, b) for a, b in zip(first, again, strict=True)):
+            raise BadProblemError(
+                "the reference is not deterministic: get_inputs() twice under one seed differs"
+            )
+        if not first:
+            raise BadProblemError("get_inputs() returns no tensor")
+        _, second = self.program.draw(secrets.randbits(62))
+        if not _same_specs(first, second):
+            raise BadProblemError("get_inputs() returns other shapes under another seed")
+        self.tree = tree
+        self.inputs = InputSource(
+            self.program, [first, second], self.program.device.device, self.generator
+        )
+
+    def _shape_calls(self) -> None:
+        inputs = Layout.of(TensorSpec.of(tensor) for tensor in self.inputs.base)
+        self._fits(inputs.end)
+        self.program.bind(self.tree, inputs)
+        self.program.place(inputs, self.inputs.fresh(Variation.AS_DRAWN))
+        working = self.program.ask(
+            "probe", REFERENCE_CALL_LIMIT_S, mode=int(Mode.WORKING), seed=1
+        )
+        specs = read_specs(working["tensors"])
+        if not specs or total_bytes(specs) == 0:
+            raise BadProblemError("forward() returns no tensor, or only empty ones")
+        outputs = {Mode.WORKING: Layout.of(specs)}
+        if self.has_double:
+            double = self._probe_double(working["tree"], specs)
+            if double is None:
+                self.has_double = False
+            else:
+                outputs[Mode.DOUBLE] = Layout.of(double)
+        end = max(layout.end for layout in outputs.values())
+        inputs_after = Layout.of(inputs.specs, end)
+        state_after = Layout.of((item for _, item in self.program.state), inputs_after.end)
+        self._fits(inputs.end + state_after.end)
+        self.shape = CallShape(
+            self.tree, inputs, working["tree"], outputs, inputs_after, state_after
+        )
+        self.program.expect(self.shape)
+
+    def _probe_double(
+        self, tree: dict[str, Any], working: Sequence[TensorSpec]
+    ) -> tuple[TensorSpec, ...] | None:
+        """Specs of the float64 twin's outputs; None where it is no twin."""
+        try:
+            answer = self.program.ask(
+                "probe", REFERENCE_CALL_LIMIT_S, mode=int(Mode.DOUBLE), seed=1
+            )
+        except RunnerError as error:
+            if error.reason in (Reason.EARLY_EXIT, Reason.PROTOCOL, Reason.RUN_TIMEOUT):
+                raise
+            return None
+        specs = read_specs(answer["tensors"])
+        alike = answer["tree"] == tree and all(
+            a.shape == b.shape and a.dtype == _DOUBLE_OF.get(b.dtype, b.dtype)
+            for a, b in zip(specs, working, strict=True)
+        )
+        return specs if alike else None
+
+    def _fits(self, size: int) -> None:
+        if size > self.memory_limit:
+            raise BadProblemError(
+                f"the inputs and outputs take {size / 2**30:.1f} GiB, over this worker's limit "
+                f"of {self.memory_limit / 2**30:.1f} GiB"
+            )
+
+    def _randomise(self) -> None:
+        self.random_state = [
+            randomise_state(name, tensor, self.generator)
+            for (name, _), tensor in zip(self.program.state, self.seeded_state, strict=True)
+        ]
+        self.load_state(randomised=True)
+
+    def _check_calls(self) -> None:
+        values = self.inputs.fresh(Variation.AS_DRAWN)
+        first = self.run(values, everything=True)
+        again = self.run(values, everything=True)
+        if not all(_alike(a, b) for a, b in zip(first.outputs, again.outputs, strict=True)):
+            raise BadProblemError(
+                "the reference is not deterministic: called twice on the same values under one "
+                "seed, its outputs differ"
+            )
+        self.call_s = min(first.call.wall_s, again.call.wall_s)
+        self.stateful = not all(
+            same_bits(a, b)
+            for a, b in zip(first.state_after, self.random_state, strict=True)
+        )
+        if self.has_double and not self._double_agrees(values, first):
+            # For instance a generator that draws other numbers in float64.
+            self.has_double = False
+
+    def _double_agrees(self, values: Values, working: Run) -> bool:
+        expected = expectation(
+            values, working, self.run(values, mode=Mode.DOUBLE), self.key.precision
+        )
+        return all(
+            limit is None or within(measure(got, want), limit)
+            for got, want, limit in zip(
+                working.outputs, expected.exact, expected.limits, strict=True
+            )
+        )
+
+    def _try_controls(self) -> None:
+        expected = self.expect(self.inputs.fresh(Variation.AS_DRAWN))
+        weak = weak_controls(expected.exact, expected.values.tensors, expected.limits)
+        weak += self._dropped_parameters(expected)
+        self.controls = Controls(weak, self._lower_precisions(expected))
+        for name, errors in self.controls.lower.items():
+            limits = [limit for limit in expected.limits if limit is not None]
+            if all(within(errors, limit) for limit in limits):
+                self.controls.weak.append(f"{name}_arithmetic")
+        self.load_state(randomised=True)
+
+    def _dropped_parameters(self, expected: Expectation) -> list[str]:
+        """Parameters whose absence (zeros) would not be noticed."""
+        floats = [
+            index for index, tensor in enumerate(self.random_state) if tensor.is_floating_point()
+        ]
+        unnoticed = []
+        for index in floats[:_MAX_DROPPED]:
+            state = list(self.random_state)
+            state[index] = torch.zeros_like(state[index])
+            self.program.write_state(state)
+            run = self.run(expected.values, placed=True)
+            if all(
+                torch.equal(got, want) if limit is None else within(measure(got, want), limit)
+                for got, want, limit in zip(
+                    run.outputs, expected.exact, expected.limits, strict=True
+                )
+            ):
+                unnoticed.append(f"dropped_{self.program.state[index][0]}")
+        return unnoticed
+
+    def _lower_precisions(self, expected: Expectation) -> dict[str, Errors]:
+        """Errors of the first float output when inputs and state are rounded."""
+        output = next((i for i, limit in enumerate(expected.limits) if limit is not None), None)
+        if output is None or not self.has_double:
+            return {}
+        profiles = {}
+        for name in _LOWER[self.key.precision]:
+            self.program.write_state([lower_precision(t, name) for t in self.random_state])
+            rounded = Values.of(
+                [lower_precision(t, name) for t in expected.values.stored],
+                expected.values.offsets,
+                expected.values.seed,
+            )
+            run = self.run(rounded)
+            profiles[name] = measure(
+                lower_precision(run.outputs[output], name), expected.exact[output]
+            )
+        return profiles
+
+    # --- in use ----------------------------------------------------------------------------
+
+    def load_state(self, *, randomised: bool) -> None:
+        """Give the reference its randomised state, or the one that seeded construction made."""
+        state = self.random_state if randomised else self.seeded_state
+        if state:
+            self.program.write_state(state)
+
+    def run(
+        self,
+        values: Values,
+        *,
+        mode: Mode = Mode.WORKING,
+        placed: bool = False,
+        everything: bool = False,
+        renew: bool = False,
+    ) -> Run:
+        """Call the reference on values, from its saved state."""
+        if not placed:
+            self.program.place(self.shape.inputs, values)
+        return self.program.run(
+            values,
+            REFERENCE_CALL_LIMIT_S,
+            mode=mode,
+            restore=self.needs_restore,
+            everything=everything,
+            renew=renew,
+        )
+
+    @property
+    def needs_restore(self) -> bool:
+        """Whether a call changes the state that the next would start from."""
+        return getattr(self, "stateful", True)
+
+    def expect(self, values: Values) -> Expectation:
+        """What a program should give on values; they are placed here."""
+        working = self.run(values, everything=True)
+        return self.expect_after(values, working)
+
+    def expect_after(self, values: Values, working: Run) -> Expectation:
+        """The expectation, given the reference's own run on the same values."""
+        double = self.run(values, mode=Mode.DOUBLE, placed=True) if self.has_double else None
+        return expectation(values, working, double, self.key.precision)
+
+    def alive(self) -> bool:
+        """Whether the runner still answers."""
+        try:
+            self.program.client.leave_calls()
+            self.program.draw(secrets.randbits(62))
+        except RunnerError:
+            return False
+        return True
+
+
+class ReferenceLostError(InfrastructureError):
+    """A reference that was prepared well failed later: the candidate is not to blame."""
+
+
+_DOUBLE_OF = {
+    "float32": "float64",
+    "float16": "float64",
+    "bfloat16": "float64",
+    "complex64": "complex128",
+}
+
+
+def _same_specs(a: Sequence[Tensor], b: Sequence[Tensor]) -> bool:
+    return [TensorSpec.of(t) for t in a] == [TensorSpec.of(t) for t in b]
+
+
+def _alike(a: Tensor, b: Tensor) -> bool:
+    """Equal up to the order of sums, which some GPU kernels do not fix."""
+    if not a.is_floating_point():
+        return bool((a == b).all())
+    return bool(torch.allclose(a.double(), b.double(), rtol=1e-3, atol=1e-5, equal_nan=True))

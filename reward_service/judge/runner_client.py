@@ -1,0 +1,241 @@
+"""The judge's handle on one runner: it starts it, asks it things, drives its calls, ends it.
+
+Whatever the runner does, every method here returns or raises within its time limit.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reward_service.runner.channel import (
+    Channel,
+    ChannelClosedError,
+    ChannelError,
+    ChannelTimeoutError,
+)
+from reward_service.runner.page import LEAVE, ControlPage, Mode, SharedMemory, Status, What
+from reward_service.schemas import Reason
+
+SETTLE_LIMIT_S = 30.0
+"""Seconds for what a runner does around a call: preparing storage, handing over bytes."""
+_LOOK_EVERY = 256
+_SPIN_S = 0.003
+_NAP_S = 50e-6
+
+
+class RunnerError(Exception):
+    """A runner failed; `reason` is what that means if it held a candidate."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+@dataclass(frozen=True)
+class RunnerSlot:
+    """Where a runner runs: its user, its directory and its limits."""
+
+    uid: int | None
+    scratch: Path
+    cpus: tuple[int, ...]
+    limits: dict[str, int | None]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One finished call as the judge saw it."""
+
+    wall_s: float
+    """From `go` to `done`, by the judge's clock."""
+    claimed_s: float
+    """What the runner says the device spent."""
+    digest: int
+    """What the runner says its output's bits sum to, from before the clock stopped."""
+
+
+class RunnerClient:
+    """One runner process."""
+
+    def __init__(self, zygote: Channel, slot: RunnerSlot, device: str) -> None:
+        ours, theirs = socket.socketpair()
+        self.page = ControlPage.create()
+        self.zygote = zygote
+        self.channel = Channel(ours, max_bytes=1 << 18)
+        self._number = 0
+        self._serving = False
+        request = {
+            "op": "runner",
+            "uid": slot.uid,
+            "scratch": str(slot.scratch),
+            "cpus": slot.cpus,
+            "limits": slot.limits,
+            "device": device,
+        }
+        answer = zygote.request(request, (theirs.fileno(), self.page.memory.fd))
+        theirs.close()
+        self.pid: int = answer["pid"]
+        self._pidfd = os.pidfd_open(self.pid)
+        self._death = select.poll()
+        self._death.register(self._pidfd, select.POLLIN)
+
+    def request(
+        self, op: str, timeout_s: float, memory: SharedMemory | None = None, **arguments: Any
+    ) -> dict[str, Any]:
+        """Ask for something over the channel."""
+        self.leave_calls()
+        return self._exchange(op, timeout_s, memory, arguments)
+
+    def call(
+        self,
+        offsets: list[int],
+        limit_s: float,
+        *,
+        mode: Mode = Mode.WORKING,
+        seed: int = 0,
+        renew: bool = False,
+        restore: bool = False,
+        everything: bool = False,
+    ) -> Call:
+        """Have the program called once on the inputs that lie in its memory."""
+        if not self._serving:
+            self._exchange("calls", SETTLE_LIMIT_S, None, {})
+            self._serving = True
+        words = self.page.words
+        self._number += 1
+        number = self._number
+        words.mode, words.seed = mode, seed
+        words.renew, words.restore = renew, restore
+        words.call = number
+        self._await("ready", number, SETTLE_LIMIT_S)
+        for index, offset in enumerate(offsets):
+            words.offsets[index] = offset
+        start = time.perf_counter_ns()
+        words.go = number
+        self._await("done", number, limit_s)
+        wall_s = (time.perf_counter_ns() - start) / 1e9
+        status, digest, claimed_s = words.status, words.digest, words.claimed_ns / 1e9
+        words.what = What.EVERYTHING if everything else What.OUTPUTS
+        words.export = number
+        self._await("exported", number, SETTLE_LIMIT_S)
+        if status != Status.OK:
+            raise RunnerError(_REASONS.get(status, Reason.PROTOCOL), self.page.text())
+        return Call(wall_s, claimed_s, digest)
+
+    def leave_calls(self) -> None:
+        """Go back to the channel."""
+        if self._serving:
+            self._serving = False
+            self.page.words.call = LEAVE
+            self._receive(SETTLE_LIMIT_S)
+            self.page.words.call = self._number
+
+    def end(self) -> str:
+        """Kill the process tree; the tail of what it printed."""
+        self.channel.close()
+        answer = self.zygote.request({"op": "end", "pid": self.pid}, timeout=60)
+        os.close(self._pidfd)
+        self.page.memory.close()
+        return str(answer["log"])
+
+    # --- waiting ---------------------------------------------------------------------------
+
+    def _exchange(
+        self, op: str, timeout_s: float, memory: SharedMemory | None, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        fds = () if memory is None else (memory.fd,)
+        try:
+            self.channel.send({"op": op, **arguments}, fds, timeout_s)
+        except ChannelClosedError as error:
+            raise self._death_cause() from error
+        except ChannelTimeoutError as error:
+            raise RunnerError(Reason.RUN_TIMEOUT, f"it did not read {op!r} in time") from error
+        answer = self._receive(timeout_s)
+        if "error" in answer:
+            raise _reported(answer["error"])
+        return answer
+
+    def _receive(self, timeout_s: float) -> dict[str, Any]:
+        try:
+            return self.channel.receive(timeout_s)[0]
+        except ChannelTimeoutError as error:
+            message = f"it did not answer within {timeout_s:.3g} s"
+            raise RunnerError(Reason.RUN_TIMEOUT, message) from error
+        except ChannelClosedError as error:
+            raise self._death_cause() from error
+        except ChannelError as error:
+            raise RunnerError(Reason.PROTOCOL, str(error)) from error
+
+    def _await(self, word: str, number: int, limit_s: float) -> None:
+        """Wait until a word of the runner's has the value, the runner dies, or time is up.
+
+        Spinning keeps the clock's resolution at a microsecond; past a few milliseconds naps of
+        50 us cost nothing that matters and leave the core to others.
+        """
+        words = self.page.words
+        start = time.monotonic()
+        count = 0
+        napping = False
+        while getattr(words, word) != number:
+            count += 1
+            if napping:
+                time.sleep(_NAP_S)
+            if count % _LOOK_EVERY and not napping:
+                continue
+            elapsed = time.monotonic() - start
+            napping = elapsed > _SPIN_S
+            if self._death.poll(0) and getattr(words, word) != number:
+                raise self._death_cause()
+            if elapsed > limit_s:
+                raise RunnerError(
+                    Reason.RUN_TIMEOUT, f"a call did not end within {limit_s:.3g} s"
+                )
+
+    def _death_cause(self) -> RunnerError:
+        """What the end of the process says about the program that it held."""
+        self._death.poll(2_000)
+        answer = self.zygote.request({"op": "status", "pid": self.pid}, timeout=60)
+        status, log = answer["status"], _last_line(answer["log"])
+        if status is None:
+            return RunnerError(Reason.PROTOCOL, "it closed its channel and stayed alive")
+        if status >= 0:
+            return RunnerError(
+                Reason.EARLY_EXIT, f"its process ended itself with status {status}{log}"
+            )
+        if -status == signal.SIGKILL:
+            return RunnerError(Reason.OUT_OF_MEMORY, f"its process was killed by the system{log}")
+        name = signal.Signals(-status).name
+        return RunnerError(Reason.EXCEPTION, f"its process crashed with {name}{log}")
+
+
+_REASONS = {
+    Status.EXCEPTION: Reason.EXCEPTION,
+    Status.OUT_OF_MEMORY: Reason.OUT_OF_MEMORY,
+    Status.CUDA_FAULT: Reason.CUDA_FAULT,
+    Status.SCHEMA: Reason.SCHEMA,
+}
+
+
+def _reported(error: Any) -> RunnerError:
+    """A failure that the runner told of, read with suspicion."""
+    if not isinstance(error, dict):
+        return RunnerError(Reason.PROTOCOL, "it answered with an error that is not an object")
+    kind, message = str(error.get("kind")), str(error.get("message"))[:2_000]
+    try:
+        status = Status[kind]
+    except KeyError:
+        return RunnerError(Reason.PROTOCOL, f"it answered with an unknown error {kind[:40]!r}")
+    return RunnerError(_REASONS.get(status, Reason.PROTOCOL), message)
+
+
+def _last_line(log: str) -> str:
+    lines = [line for line in log.splitlines() if line.strip()]
+    return f": {lines[-1][:300]}" if lines else ""
+

@@ -1,0 +1,426 @@
+"""The runner: holds one program and does what the judge asks, first over its channel, then call
+by call over the control page.
+
+It holds no expected output, no tolerance, no seed of a call to come and no say in the verdict.
+What it reports of itself is believed only where it speaks against the program it holds.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from reward_service.runner.channel import Channel, ChannelClosedError
+from reward_service.runner.page import (
+    LEAVE,
+    ControlPage,
+    Mode,
+    SharedMemory,
+    Status,
+    What,
+)
+from reward_service.runner.program import answer_extension_calls, load_program
+from reward_service.runner.values import (
+    NotDataError,
+    digest,
+    flatten,
+    spec,
+    unflatten,
+    view,
+)
+from reward_service.runner.window import Window, open_window, rotate_into, synchronized_copy
+
+_SPINS = 2_000
+_NAP_S = 50e-6
+
+
+class RefusedError(Exception):
+    """The program does not do what the format asks of it; the message says what."""
+
+
+class Runner:
+    """One program on one device."""
+
+    def __init__(self, channel: Channel, page: ControlPage, window: Window) -> None:
+        self.channel = channel
+        self.page = page
+        self.window = window
+        self.module: ModuleType | None = None
+        self.models: dict[Mode, nn.Module] = {}
+        self.saved: dict[Mode, list[Tensor]] = {}
+        self.drawn: list[Tensor] = []
+        self.calls = CallMemory()
+
+    # --- over the channel ------------------------------------------------------------------
+
+    def serve(self) -> int:
+        """Answer requests until the judge closes the channel."""
+        handlers: dict[str, Callable[..., dict[str, Any]]] = {
+            "load": self.load,
+            "construct": self.construct,
+            "draw": self.draw,
+            "export_drawn": self.export_drawn,
+            "export_state": self.export_state,
+            "load_state": self.load_state,
+            "bind": self.bind,
+            "probe": self.probe,
+            "expect": self.expect,
+            "calls": self.serve_calls,
+        }
+        while True:
+            try:
+                message, fds = self.channel.receive()
+            except ChannelClosedError:
+                return 0
+            memories = [SharedMemory.adopt(fd) for fd in fds]
+            try:
+                answer = handlers[message.pop("op")](memories=memories, **message)
+            except Exception as error:  # noqa: BLE001 - foreign code may raise anything
+                answer = {"error": failure(error)}
+            self.channel.send(answer)
+
+    def load(
+        self,
+        memories: list[SharedMemory],
+        source: str,
+        name: str,
+        directory: str,
+        extensions: dict[str, str],
+        allow_tf32: bool,
+    ) -> dict[str, Any]:
+        """Run the program's module level."""
+        torch.backends.cuda.matmul.allow_tf32 = allow_tf32
+        torch.backends.cudnn.allow_tf32 = allow_tf32
+        torch.backends.cudnn.benchmark = False
+        answer_extension_calls(extensions)
+        self.module = load_program(source, name, Path(directory))
+        return {}
+
+    def construct(
+        self,
+        memories: list[SharedMemory],
+        cls: str,
+        seed: int,
+        init: dict[str, Any] | None,
+        double: bool,
+        compiled: bool,
+    ) -> dict[str, Any]:
+        """Build the model under a seed, and its float64 twin where asked.
+
+        `init` is the tree of the constructor's arguments; None: ask the program for them.
+        """
+        if init is None:
+            seed_all(seed)
+            arguments = self._function("get_init_inputs")()
+            init, tensors = flatten(arguments)
+            if tensors or init["k"] not in ("list", "tuple"):
+                raise RefusedError(
+                    "get_init_inputs() must return a list of plain values, without tensors"
+                )
+        factory = getattr(self.module, cls, None)
+        if not isinstance(factory, type) or not issubclass(factory, nn.Module):
+            raise RefusedError(f"it defines no class {cls} that is an nn.Module")
+        seed_all(seed)
+        model = factory(*unflatten(init, []))
+        model = model.to(self.window.device)
+        self.models = {Mode.WORKING: model}
+        if double:
+            self.models[Mode.DOUBLE] = copy.deepcopy(model).double()
+        state = named_state(model)
+        if compiled:
+            self.models[Mode.WORKING] = cast(nn.Module, torch.compile(model))
+        self._save_state()
+        return {"init": init, "state": [{"name": name, **spec(t)} for name, t in state]}
+
+    def draw(self, memories: list[SharedMemory], seed: int) -> dict[str, Any]:
+        """Call `get_inputs()` under a seed and keep what it returns, on the CPU."""
+        seed_all(seed)
+        tree, tensors = flatten(self._function("get_inputs")())
+        if tree["k"] not in ("list", "tuple"):
+            raise RefusedError("get_inputs() must return a list")
+        self.drawn = [tensor.detach().cpu().contiguous() for tensor in tensors]
+        return {"tree": tree, "tensors": [spec(tensor) for tensor in self.drawn]}
+
+    def export_drawn(self, memories: list[SharedMemory], offsets: list[int]) -> dict[str, Any]:
+        """Copy the drawn inputs into the judge's memory."""
+        export(memories[0], self.drawn, offsets)
+        return {}
+
+    def export_state(self, memories: list[SharedMemory], offsets: list[int]) -> dict[str, Any]:
+        """Copy parameters and buffers into the judge's memory."""
+        state = [tensor for _, tensor in named_state(self.models[Mode.WORKING])]
+        export(memories[0], state, offsets)
+        return {}
+
+    def load_state(self, memories: list[SharedMemory], offsets: list[int]) -> dict[str, Any]:
+        """Take parameters and buffers from the judge's memory, for every twin."""
+        for model in self.models.values():
+            state = named_state(model)
+            working = named_state(self.models[Mode.WORKING])
+            for (_, target), (_, like), offset in zip(state, working, offsets, strict=True):
+                described = spec(like)
+                source = view(memories[0], described["shape"], described["dtype"], offset)
+                with torch.no_grad():
+                    target.copy_(source)
+        self.window.synchronize()
+        self._save_state()
+        return {}
+
+    def bind(
+        self,
+        memories: list[SharedMemory],
+        tree: dict[str, Any],
+        tensors: list[dict[str, Any]],
+        offsets: list[int],
+    ) -> dict[str, Any]:
+        """Learn the structure of the inputs, and where their bytes will lie."""
+        memory = memories[0]
+        self.window.adopt(memory)
+        self.calls.tree = tree
+        self.calls.specs = tensors
+        self.calls.sources = [
+            view(memory, item["shape"], item["dtype"], offset).reshape(-1)
+            for item, offset in zip(tensors, offsets, strict=True)
+        ]
+        self.calls.memory = memory
+        self.calls.allocate(self.window.device)
+        return {}
+
+    def probe(self, memories: list[SharedMemory], mode: int, seed: int) -> dict[str, Any]:
+        """Call once on the inputs as they lie in memory, and describe what comes back."""
+        self.calls.upload([0] * len(self.calls.specs))
+        seed_all(seed)
+        tree, tensors = flatten(self._call(Mode(mode)))
+        self.window.synchronize()
+        self._restore_state()
+        return {"tree": tree, "tensors": [spec(tensor) for tensor in tensors]}
+
+    def expect(
+        self,
+        memories: list[SharedMemory],
+        tree: dict[str, Any],
+        tensors: dict[str, list[dict[str, Any]]],
+        offsets: dict[str, list[int]],
+    ) -> dict[str, Any]:
+        """Learn what results must look like, and where their bytes go, by mode."""
+        self.window.adopt(memories[0])
+        self.calls.results = memories[0]
+        self.calls.expected_tree = tree
+        self.calls.expected = {Mode[name]: specs for name, specs in tensors.items()}
+        self.calls.result_offsets = offsets
+        return {}
+
+    # --- over the page ---------------------------------------------------------------------
+
+    def serve_calls(self, memories: list[SharedMemory]) -> dict[str, Any]:
+        """Follow the page call by call until the judge leaves call mode."""
+        words = self.page.words
+        last = words.call
+        self.channel.send({"serving": True})
+        gc.collect()
+        gc.disable()
+        while True:
+            last = self._await_change("call", last)
+            if last == LEAVE:
+                break
+            self._serve_call(last)
+        gc.enable()
+        return {"left": True}
+
+    def _serve_call(self, number: int) -> None:
+        words = self.page.words
+        mode = Mode(words.mode)
+        result: Any = None
+        try:
+            if words.renew:
+                self.calls.allocate(self.window.device)
+            if words.restore:
+                self._restore_state()
+            seed_all(words.seed)
+            self.window.synchronize()
+            words.ready = number
+            self._await_value("go", number)
+            offsets = list(words.offsets[: len(self.calls.specs)])
+            result, claimed_ns = self.window.time(
+                lambda: self.calls.upload(offsets), lambda: self._call(mode)
+            )
+            tensors = self.calls.check(result, mode)
+            bits = digest(tensors)
+            words.digest = int(bits)
+            words.claimed_ns = claimed_ns
+            words.status = Status.OK
+        except Exception as error:  # noqa: BLE001 - foreign code may raise anything
+            described = failure(error)
+            self.page.set_text(described["message"])
+            words.status = Status[described["kind"]]
+        words.done = number
+        self._await_value("export", number)
+        if words.status == Status.OK:
+            self._export(mode, tensors, words.what == What.EVERYTHING)
+        words.exported = number
+
+    def _call(self, mode: Mode) -> Any:
+        arguments = self.calls.arguments(mode)
+        with torch.no_grad():
+            return self.models[mode](*arguments)
+
+    def _export(self, mode: Mode, outputs: list[Tensor], everything: bool) -> None:
+        results = self.calls.results
+        assert results is not None
+        export(results, outputs, self.calls.result_offsets[mode.name])
+        if everything:
+            export(results, self.calls.inputs, self.calls.result_offsets["inputs"])
+            state = [tensor for _, tensor in named_state(self.models[Mode.WORKING])]
+            export(results, state, self.calls.result_offsets["state"])
+        self.window.synchronize()
+
+    def _await_change(self, word: str, last: int) -> int:
+        words, spins = self.page.words, 0
+        while (value := getattr(words, word)) == last:
+            spins += 1
+            if spins > _SPINS:
+                time.sleep(_NAP_S)
+        return int(value)
+
+    def _await_value(self, word: str, value: int) -> None:
+        words, spins = self.page.words, 0
+        while getattr(words, word) != value:
+            spins += 1
+            if spins > 100 * _SPINS:
+                time.sleep(_NAP_S)
+
+    # --- state -----------------------------------------------------------------------------
+
+    def _save_state(self) -> None:
+        self.saved = {
+            mode: [tensor.detach().clone() for _, tensor in named_state(model)]
+            for mode, model in self.models.items()
+        }
+
+    def _restore_state(self) -> None:
+        with torch.no_grad():
+            for mode, model in self.models.items():
+                targets = [tensor for _, tensor in named_state(model)]
+                synchronized_copy(self.window, targets, self.saved[mode])
+
+    def _function(self, name: str) -> Any:
+        function = getattr(self.module, name, None)
+        if not callable(function):
+            raise RefusedError(f"it defines no function {name}()")
+        return function
+
+
+class CallMemory:
+    """Where the inputs and results of calls lie."""
+
+    def __init__(self) -> None:
+        self.tree: dict[str, Any] = {}
+        self.specs: list[dict[str, Any]] = []
+        self.sources: list[Tensor] = []
+        self.inputs: list[Tensor] = []
+        self.memory: SharedMemory | None = None
+        self.results: SharedMemory | None = None
+        self.expected_tree: dict[str, Any] = {}
+        self.expected: dict[Mode, list[dict[str, Any]]] = {}
+        self.result_offsets: dict[str, list[int]] = {}
+
+    def allocate(self, device: torch.device) -> None:
+        """Take new storage for the inputs."""
+        self.inputs = [
+            torch.empty(tuple(item["shape"]), dtype=getattr(torch, item["dtype"]), device=device)
+            for item in self.specs
+        ]
+
+    def upload(self, offsets: list[int]) -> None:
+        """Copy the inputs out of shared memory, each rotated by its offset."""
+        for target, source, offset in zip(self.inputs, self.sources, offsets, strict=True):
+            rotate_into(target.view(-1), source, offset)
+
+    def arguments(self, mode: Mode) -> Any:
+        """The arguments of a call."""
+        inputs = self.inputs
+        if mode is Mode.DOUBLE:
+            inputs = [t.double() if t.is_floating_point() else t for t in inputs]
+        return unflatten(self.tree, inputs)
+
+    def check(self, result: Any, mode: Mode) -> list[Tensor]:
+        """The tensors of a result that has the expected structure."""
+        try:
+            tree, tensors = flatten(result)
+        except NotDataError as error:
+            raise SchemaError(f"forward() returned what cannot be compared: {error}") from error
+        if tree != self.expected_tree:
+            raise SchemaError("forward() returned another structure than the reference")
+        for index, (tensor, expected) in enumerate(zip(tensors, self.expected[mode], strict=True)):
+            if type(tensor) is not Tensor and type(tensor) is not nn.Parameter:
+                raise SchemaError(f"output {index} is a {type(tensor).__name__}, not a Tensor")
+            if tensor.__dict__:
+                raise SchemaError(f"output {index} carries attributes of its own")
+            actual = spec(tensor)
+            for field in ("shape", "dtype", "device"):
+                if actual[field] != expected[field]:
+                    raise SchemaError(
+                        f"output {index} has {field} {actual[field]}, the reference "
+                        f"{expected[field]}"
+                    )
+            if not tensor.is_contiguous() and actual["strides"] != expected["strides"]:
+                raise SchemaError(
+                    f"output {index} has strides {actual['strides']}: neither the reference's "
+                    f"{expected['strides']} nor contiguous"
+                )
+        return tensors
+
+
+class SchemaError(Exception):
+    """A result that does not look like the reference's."""
+
+
+def named_state(model: nn.Module) -> list[tuple[str, Tensor]]:
+    """Parameters and buffers by name, each tensor once."""
+    model = getattr(model, "_orig_mod", model)
+    return [*model.named_parameters(), *model.named_buffers()]
+
+
+def export(memory: SharedMemory, tensors: list[Tensor], offsets: list[int]) -> None:
+    """Copy tensors into shared memory as contiguous bytes."""
+    for tensor, offset in zip(tensors, offsets, strict=True):
+        described = spec(tensor)
+        view(memory, described["shape"], described["dtype"], offset).copy_(tensor.detach())
+
+
+def seed_all(seed: int) -> None:
+    """Seed every generator that a program may use."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+
+
+def failure(error: Exception) -> dict[str, str]:
+    """An exception of the program as data."""
+    kind = Status.EXCEPTION
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        kind = Status.OUT_OF_MEMORY
+    elif isinstance(error, SchemaError):
+        kind, text = Status.SCHEMA, str(error)
+    elif isinstance(error, RefusedError):
+        text = str(error)
+    elif isinstance(error, RuntimeError) and "CUDA" in text and "error" in text:
+        kind = Status.CUDA_FAULT
+    return {"kind": kind.name, "type": type(error).__name__, "message": text[:2_000]}
+
+
+def serve(channel: Channel, page_fd: int, device: str) -> int:
+    """Run one runner to its end; the exit status."""
+    page = ControlPage(SharedMemory.adopt(page_fd))
+    return Runner(channel, page, open_window(device)).serve()

@@ -1,0 +1,141 @@
+"""The control page: one page of memory shared by the judge and one runner, through which the
+judge drives calls without system calls.
+
+A call `n` (n = 1, 2, ...) goes like this; each side writes only its own words:
+
+    judge                                   runner
+    seed, renew, mode; call = n     ->      prepares storage
+                                    <-      ready = n
+    offsets; go = n (clock starts)  ->      copies the inputs, calls, synchronises, digests
+                                    <-      claimed_ns, digest, status; done = n
+    clock stops; what; export = n   ->      copies the outputs into judge-owned memory
+                                    <-      exported = n
+
+The inputs lie in shared memory before `go`, each rotated by an offset that the runner learns
+only with `go`: what it could compute earlier is of no use to it. The digest is taken before
+`done`, so that bytes written after the clock stopped are noticed when the judge compares it
+with what was exported.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import mmap
+import os
+from enum import IntEnum
+from typing import Self
+
+MAX_INPUTS = 64
+TEXT_BYTES = 4_000
+PAGE_BYTES = 8_192
+LEAVE = -1
+"""Value of `call` that ends call mode."""
+
+
+class Mode(IntEnum):
+    """Which twin of the program a call runs."""
+
+    WORKING = 0
+    DOUBLE = 1
+    """The reference in float64."""
+
+
+class What(IntEnum):
+    """What the judge wants to see of a finished call; it says so only after `done`."""
+
+    OUTPUTS = 0
+    EVERYTHING = 1
+    """Also the inputs and the state as the call left them."""
+
+
+class Status(IntEnum):
+    """What a runner says of its own call; believed only where it speaks against itself."""
+
+    OK = 0
+    EXCEPTION = 1
+    OUT_OF_MEMORY = 2
+    CUDA_FAULT = 3
+    SCHEMA = 4
+    FAILED = 5
+    """The runner itself could not go on."""
+
+
+class ControlWords(ctypes.Structure):
+    """Words of the page; the first block is written by the judge, the second by the runner."""
+
+    _fields_ = (
+        ("call", ctypes.c_int64),
+        ("go", ctypes.c_int64),
+        ("export", ctypes.c_int64),
+        ("mode", ctypes.c_int64),
+        ("renew", ctypes.c_int64),
+        ("restore", ctypes.c_int64),
+        ("seed", ctypes.c_int64),
+        ("what", ctypes.c_int64),
+        ("offsets", ctypes.c_int64 * MAX_INPUTS),
+        ("ready", ctypes.c_int64),
+        ("done", ctypes.c_int64),
+        ("exported", ctypes.c_int64),
+        ("status", ctypes.c_int64),
+        ("claimed_ns", ctypes.c_int64),
+        ("digest", ctypes.c_int64),
+        ("text", ctypes.c_char * TEXT_BYTES),
+    )
+
+
+class SharedMemory:
+    """Anonymous memory with a file descriptor that can be handed to another process.
+
+    Its size is sealed: a runner cannot shrink it under the judge's feet.
+    """
+
+    def __init__(self, fd: int, size: int) -> None:
+        self.fd = fd
+        self.size = size
+        self.map = mmap.mmap(fd, size)
+
+    @classmethod
+    def create(cls, size: int) -> Self:
+        """Make `size` bytes of zeroed memory (at least one page)."""
+        size = max(size, mmap.PAGESIZE)
+        fd = os.memfd_create("reward-service", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(fd, size)
+        seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
+        return cls(fd, size)
+
+    @classmethod
+    def adopt(cls, fd: int) -> Self:
+        """Map memory received from another process."""
+        return cls(fd, os.fstat(fd).st_size)
+
+    def close(self) -> None:
+        """Close the descriptor; the map goes when nothing points into it any more."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+class ControlPage:
+    """`ControlWords` in shared memory."""
+
+    def __init__(self, memory: SharedMemory) -> None:
+        self.memory = memory
+        self.words = ControlWords.from_buffer(memory.map)
+
+    @classmethod
+    def create(cls) -> Self:
+        """Make a fresh page."""
+        return cls(SharedMemory.create(PAGE_BYTES))
+
+    def text(self) -> str:
+        """The runner's own words about a failed call: bounded, untrusted."""
+        return bytes(self.words.text).split(b"\0", 1)[0].decode("utf-8", "replace")
+
+    def set_text(self, text: str) -> None:
+        """Leave a message for the judge."""
+        self.words.text = text.encode("utf-8", "replace")[: TEXT_BYTES - 1].replace(b"\0", b" ")
+
+
+assert ctypes.sizeof(ControlWords) <= PAGE_BYTES

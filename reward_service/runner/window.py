@@ -1,0 +1,114 @@
+"""The timed window of one call, on each kind of device.
+
+Inside the window, in this order: the inputs are copied out of shared memory (rotated by offsets
+that came with `go`), the device's cache is flushed, and the call runs between two marks of the
+device's own clock. On a GPU all of it is queued behind the copies and the flush, so that the
+device is busy while the call is launched and the marks bracket device work alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from reward_service.runner.page import SharedMemory
+
+FLUSH_BYTES = 256 << 20
+"""Written twice ahead of each call. Well over any L2 cache today, and 0.1 ms of device work: long
+enough for the host to have launched the call by the time that the device reaches it."""
+
+
+class Window(Protocol):
+    """What differs between devices."""
+
+    device: torch.device
+
+    def adopt(self, memory: SharedMemory) -> None:
+        """Prepare shared memory for fast copies."""
+        ...
+
+    def time(self, upload: Callable[[], None], call: Callable[[], Any]) -> tuple[Any, int]:
+        """Run `upload` and `call` as one window; the result and the call's nanoseconds."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for all work on the device."""
+        ...
+
+
+class CpuWindow:
+    """The host as the device: its clock is the process's monotonic clock."""
+
+    device = torch.device("cpu")
+
+    def adopt(self, memory: SharedMemory) -> None:
+        """Nothing to prepare."""
+
+    def time(self, upload: Callable[[], None], call: Callable[[], Any]) -> tuple[Any, int]:
+        """See `Window`."""
+        upload()
+        start = time.perf_counter_ns()
+        result = call()
+        return result, time.perf_counter_ns() - start
+
+    def synchronize(self) -> None:
+        """The host runs in order."""
+
+
+class CudaWindow:
+    """One GPU: events on its default stream, and a device-wide wait at the end."""
+
+    def __init__(self) -> None:
+        self.device = torch.device("cuda", 0)
+        torch.cuda.init()
+        self._flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device=self.device)
+        self._start = torch.cuda.Event(enable_timing=True)
+        self._end = torch.cuda.Event(enable_timing=True)
+
+    def adopt(self, memory: SharedMemory) -> None:
+        """Page-lock it, so that copies run beside the host."""
+        whole = torch.frombuffer(memory.map, dtype=torch.uint8)
+        code = torch.cuda.cudart().cudaHostRegister(whole.data_ptr(), memory.size, 0)
+        if int(code) != 0:
+            raise RuntimeError(f"cudaHostRegister answered {code}")
+
+    def time(self, upload: Callable[[], None], call: Callable[[], Any]) -> tuple[Any, int]:
+        """See `Window`."""
+        upload()
+        self._flush.zero_()
+        self._flush.zero_()
+        self._start.record()
+        result = call()
+        self._end.record()
+        torch.cuda.synchronize()
+        return result, round(self._start.elapsed_time(self._end) * 1e6)
+
+    def synchronize(self) -> None:
+        """See `Window`."""
+        torch.cuda.synchronize()
+
+
+def open_window(device: str) -> Window:
+    """The window of a device: `cpu`, or `cuda` for the one GPU that the process may see."""
+    return CpuWindow() if device == "cpu" else CudaWindow()
+
+
+def rotate_into(target: Tensor, source: Tensor, offset: int) -> None:
+    """Copy flat `source` into flat `target`, so that element `offset` of the source comes first."""
+    if offset == 0:
+        target.copy_(source, non_blocking=True)
+        return
+    head = source.numel() - offset
+    target[:head].copy_(source[offset:], non_blocking=True)
+    target[head:].copy_(source[:offset], non_blocking=True)
+
+
+def synchronized_copy(window: Window, targets: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
+    """Copy each source into its target and wait until all are there."""
+    for target, source in zip(targets, sources, strict=True):
+        target.copy_(source)
+    window.synchronize()

@@ -1,0 +1,254 @@
+"""The zygote: a trusted process that has imported torch and never touched a device.
+
+It forks the judge and the runners, so that each starts in a fraction of the 3-4 seconds that
+importing torch takes. No foreign code ever runs in it, and it holds no secret, because every
+runner inherits a copy of its memory. It is single-threaded, root where the service is root, and
+serves requests from the supervisor and the judge, one at a time:
+
+    {"op": "judge", ...}    + [channel]          -> {"pid"}     forks the judge
+    {"op": "runner", ...}   + [channel, page]    -> {"pid"}     forks and confines a runner
+    {"op": "end", "pid"}                         -> {"status", "log"}   kills the process tree
+    {"op": "status", "pid"}                      -> {"status", "log"}   of one that may have ended
+    {"op": "canary", ...}                        -> {"healthy"}         tries the device afresh
+
+Between requests it drains what runners print, and keeps the tail. Its end, however it comes,
+ends its children (parent-death signal), and the supervisor sweeps their user ids.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from reward_service.runner.channel import Channel, ChannelClosedError
+from reward_service.sandbox.confine import Confinement, Limits, confine
+from reward_service.sandbox.mounts import expose as expose_trees
+from reward_service.sandbox.uids import kill_uid
+
+LOG_TAIL_BYTES = 4_096
+_CHANNEL_FD = 3
+_SECOND_FD = 4
+
+
+@dataclass
+class _Child:
+    pid: int
+    uid: int | None
+    log_fd: int
+    log: bytes = b""
+    status: int | None = None
+
+    def drain(self) -> bool:
+        """Read what is there; False once the pipe is closed or empty."""
+        try:
+            data = os.read(self.log_fd, 1 << 16)
+        except BlockingIOError:
+            return False
+        self.log = (self.log + data)[-LOG_TAIL_BYTES:]
+        return bool(data)
+
+
+class Zygote:
+    """Forks on request until its last trusted client is gone."""
+
+    def __init__(self, supervisor: Channel) -> None:
+        self.supervisor = supervisor
+        self.clients = [supervisor]
+        self.children: dict[int, _Child] = {}
+
+    def serve(self) -> None:
+        """Answer requests until the supervisor goes."""
+        while True:
+            logs = {child.log_fd: child for child in self.children.values() if child.log_fd >= 0}
+            clients = {client.fileno(): client for client in self.clients}
+            ready, _, _ = select.select([*clients, *logs], [], [])
+            for fd in ready:
+                if fd in logs:
+                    if not logs[fd].drain():
+                        os.close(fd)
+                        logs[fd].log_fd = -1
+                elif not self._serve_client(clients[fd]):
+                    return
+
+    def _serve_client(self, client: Channel) -> bool:
+        """Answer one request; False once the supervisor is gone."""
+        try:
+            message, fds = client.receive(timeout=10)
+        except ChannelClosedError:
+            self.clients.remove(client)
+            return client is not self.supervisor
+        client.send(self._answer(message, fds))
+        for fd in fds:
+            os.close(fd)
+        return True
+
+    def _answer(self, message: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        match message["op"]:
+            case "judge":
+                return {"pid": self._fork_judge(message, fds)}
+            case "runner":
+                return {"pid": self._fork_runner(message, fds)}
+            case "end":
+                return self._end(message["pid"])
+            case "status":
+                return self._status(message["pid"])
+            case "canary":
+                return {"healthy": self._canary(message)}
+            case other:
+                raise ValueError(f"unknown request {other!r}")
+
+    def _fork_judge(self, message: dict[str, Any], fds: list[int]) -> int:
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            _become(fds[0], theirs.detach(), None, message["cpus"])
+            _run_judge(message)
+        theirs.close()
+        self.clients.append(Channel(ours, accept_fds=True))
+        self.children[pid] = _Child(pid, None, -1)
+        return pid
+
+    def _fork_runner(self, message: dict[str, Any], fds: list[int]) -> int:
+        log_read, log_write = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(log_read, False)
+        pid = os.fork()
+        if pid == 0:
+            _become(fds[0], fds[1], log_write, message["cpus"])
+            _run_runner(message)
+        os.close(log_write)
+        self.children[pid] = _Child(pid, message["uid"], log_read)
+        return pid
+
+    def _status(self, pid: int) -> dict[str, Any]:
+        """The exit status (negative: a signal; None: alive) and the tail of what it printed."""
+        child = self.children[pid]
+        if child.status is None:
+            exited, status = os.waitpid(pid, os.WNOHANG)
+            child.status = os.waitstatus_to_exitcode(status) if exited else None
+        while child.log_fd >= 0 and child.drain():
+            pass
+        return {"status": child.status, "log": child.log.decode("utf-8", "replace")}
+
+    def _end(self, pid: int) -> dict[str, Any]:
+        """Kill what is left of a child and of its user's processes."""
+        answer = self._status(pid)
+        child = self.children.pop(pid)
+        if child.status is None:
+            os.kill(pid, signal.SIGKILL)
+        # It may never have become a group leader, or nothing of its group may be left.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+        if child.status is None:
+            os.waitpid(pid, 0)
+        if child.uid is not None:
+            kill_uid(child.uid)
+        if child.log_fd >= 0:
+            os.close(child.log_fd)
+        return answer
+
+
+    def _canary(self, message: dict[str, Any]) -> bool:
+        """Whether a new process gets a right answer from the device in time."""
+        pid = os.fork()
+        if pid == 0:
+            _run_canary(message["device"])
+        deadline = time.monotonic() + message["timeout"]
+        while time.monotonic() < deadline:
+            exited, status = os.waitpid(pid, os.WNOHANG)
+            if exited:
+                return os.waitstatus_to_exitcode(status) == 0
+            time.sleep(0.005)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return False
+
+
+def _become(first_fd: int, second_fd: int, log_fd: int | None, cpus: list[int] | None) -> None:
+    """In a fresh child: keep two descriptors, as 3 and 4, and the standard ones; drop all else."""
+    first, second = os.dup(first_fd), os.dup(second_fd)
+    high = max(first, second, 64)
+    first, second = os.dup2(first, high + 1), os.dup2(second, high + 2)
+    if log_fd is not None:
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.dup2(log_fd, 1)
+        os.dup2(log_fd, 2)
+    os.dup2(first, _CHANNEL_FD)
+    os.dup2(second, _SECOND_FD)
+    os.closerange(_SECOND_FD + 1, os.sysconf("SC_OPEN_MAX"))
+    if cpus:
+        os.sched_setaffinity(0, cpus)
+
+
+def _run_judge(message: dict[str, Any]) -> NoReturn:
+    code = 1
+    try:
+        from reward_service.judge.service import serve
+
+        serve(
+            supervisor=Channel(socket.socket(fileno=_CHANNEL_FD), max_bytes=1 << 24),
+            zygote=Channel(socket.socket(fileno=_SECOND_FD)),
+            config=message,
+        )
+        code = 0
+    except BaseException:  # noqa: BLE001 - the end of this process either way
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _run_runner(message: dict[str, Any]) -> NoReturn:
+    code = 70
+    try:
+        from reward_service.runner.main import serve
+
+        scratch = Path(message["scratch"])
+        confine(Confinement(message["uid"], Limits(**message["limits"]), scratch))
+        os.environ.update(HOME=str(scratch), TMPDIR=str(scratch), TRITON_CACHE_DIR=str(scratch))
+        code = serve(
+            Channel(socket.socket(fileno=_CHANNEL_FD), max_bytes=1 << 24, accept_fds=True),
+            _SECOND_FD,
+            message["device"],
+        )
+    except BaseException:  # noqa: BLE001 - the end of this process either way
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _run_canary(device: str) -> NoReturn:
+    code = 1
+    try:
+        import torch
+
+        numbers = torch.arange(1 << 16, device="cpu" if device == "cpu" else "cuda:0")
+        total = int((numbers * 3).sum())
+        code = 0 if total == 3 * (1 << 15) * ((1 << 16) - 1) else 1
+    except BaseException:  # noqa: BLE001 - the end of this process either way
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def main(channel_fd: int, expose: list[str]) -> None:
+    """Import torch, make the interpreter reachable for other users, and serve."""
+    import torch.utils.cpp_extension
+
+    torch.set_num_threads(1)
+    if os.geteuid() == 0:
+        expose_trees([Path(path) for path in expose])
+    channel = Channel(socket.socket(fileno=channel_fd), max_bytes=1 << 24, accept_fds=True)
+    channel.send({"ready": True})
+    Zygote(channel).serve()
