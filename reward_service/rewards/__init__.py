@@ -1,0 +1,1 @@
+"""What a verdict is worth: named, versioned reward configs."""

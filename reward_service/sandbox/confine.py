@@ -1,0 +1,166 @@
+"""Takes a process's powers away before foreign code runs in it.
+
+`confine` is for a freshly forked process with one thread. The order matters, and is this:
+
+    1. a session of its own, so that its process group can be killed
+    2. namespaces (network, System V and POSIX IPC, mounts with a /dev/shm of its own): need root
+    3. resource limits: some hard limits may be set by root only
+    4. no supplementary groups, then the group, then the user: the last step that needs root
+    5. SIGKILL when the parent dies: a change of user clears it, so not before 4
+    6. no_new_privs
+    7. (here: Landlock, then seccomp; both need 6 and nothing after them needs what they forbid)
+    8. umask and working directory
+
+Nothing is best effort: what was asked for and cannot be had raises `OSError`, and the process
+must not go on. Open descriptors and the environment are the caller's; see `close_all_but`.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from reward_service.sandbox import libc
+
+Namespace = Literal["network", "ipc", "mounts"]
+NAMESPACES: frozenset[Namespace] = frozenset({"network", "ipc", "mounts"})
+
+LOWEST_UID = 1_000
+"""Below are root and the system's users, which foreign code never becomes."""
+
+_CLONE: dict[Namespace, int] = {"network": libc.CLONE_NEWNET, "ipc": libc.CLONE_NEWIPC}
+_SHM = "/dev/shm"
+_SHM_OPTIONS = "size=64m,nr_inodes=1024,mode=1777"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one process may use; a core file is never written."""
+
+    cpu_s: int
+    """Seconds of processor time of each process; SIGXCPU then, SIGKILL two seconds later."""
+    file_bytes: int
+    """Size of each file it writes."""
+    processes: int
+    """Processes and threads of the user; without a change of user, beyond those already there."""
+    open_files: int
+    address_bytes: int | None = None
+    """Address space of each process. None where CUDA runs: it reserves terabytes."""
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """How a process is to be confined."""
+
+    uid: int | None
+    """User and group to become; None: stay (no root)."""
+    limits: Limits
+    scratch: Path | None = None
+    """Working directory, owned by `uid`; None: `/`."""
+    namespaces: frozenset[Namespace] | None = None
+    """New namespaces; None: all of them where `uid` is given, otherwise none."""
+
+    def __post_init__(self) -> None:
+        # Whoever ends a confined tree kills all that its user runs.
+        if self.uid is not None and self.uid < LOWEST_UID:
+            raise ValueError(f"foreign code never runs as the system user {self.uid}")
+
+    @property
+    def new_namespaces(self) -> frozenset[Namespace]:
+        """The namespaces that will be entered."""
+        if self.namespaces is not None:
+            return self.namespaces
+        return NAMESPACES if self.uid is not None else frozenset()
+
+
+def confine(c: Confinement, *, parent: int | None = None) -> None:
+    """Confine the calling process; see the module for the order.
+
+    `parent` is the pid that forked it, read before the fork; without it a parent that died
+    before this call goes unnoticed. Raises `OSError` for a step that fails, and
+    `ProcessLookupError` (an `OSError` too) if the parent has died.
+    """
+    parent = os.getppid() if parent is None else parent
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    _enter(c.new_namespaces)
+    _limit(c.limits, c.uid)
+    if c.uid is not None:
+        _become(c.uid)
+    libc.die_with_parent(signal.SIGKILL)
+    if os.getppid() != parent:
+        raise ProcessLookupError(f"the parent {parent} has died")
+    libc.no_new_privileges()
+    # Landlock and seccomp go here.
+    os.umask(0o077)
+    os.chdir(c.scratch if c.scratch is not None else "/")
+
+
+def close_all_but(keep: Iterable[int]) -> None:
+    """Close every descriptor of the calling process that is not in `keep`."""
+    start = 0
+    for fd in sorted(set(keep)):
+        if start < fd:  # closerange(n, n) of 0 closes everything
+            os.closerange(start, fd)
+        start = fd + 1
+    os.closerange(start, os.sysconf("SC_OPEN_MAX"))
+
+
+def _enter(namespaces: frozenset[Namespace]) -> None:
+    for name, flag in _CLONE.items():
+        if name in namespaces:
+            libc.unshare(flag)
+    if "mounts" in namespaces:
+        libc.private_mounts()
+        if "ipc" in namespaces and os.path.isdir(_SHM):
+            libc.mount("tmpfs", _SHM, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, _SHM_OPTIONS)
+
+
+def _limit(limits: Limits, uid: int | None) -> None:
+    processes = limits.processes
+    if uid is None:
+        processes += _threads_of(os.getuid())
+    hard: dict[int, int | None] = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: limits.file_bytes,
+        resource.RLIMIT_NPROC: processes,
+        resource.RLIMIT_NOFILE: limits.open_files,
+        resource.RLIMIT_AS: limits.address_bytes,
+    }
+    for which, value in hard.items():
+        if value is not None:
+            _lower(which, value, value)
+    _lower(resource.RLIMIT_CPU, limits.cpu_s, limits.cpu_s + 2)
+
+
+def _lower(which: int, soft: int, hard: int) -> None:
+    """Set a limit; one that is already lower stays, since only root may raise it."""
+    present = resource.getrlimit(which)[1]
+    if present != resource.RLIM_INFINITY:
+        hard = min(hard, present)
+    resource.setrlimit(which, (min(soft, hard), hard))
+
+
+def _become(uid: int) -> None:
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    if os.getresuid() != (uid, uid, uid) or os.getresgid() != (uid, uid, uid):
+        raise PermissionError(f"the user is still {os.getresuid()} and not {uid}")
+
+
+def _threads_of(uid: int) -> int:
+    count = 0
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                if entry.stat().st_uid == uid:
+                    count += len(os.listdir(f"/proc/{entry.name}/task"))
+            except OSError:
+                continue  # it has ended meanwhile
+    return count

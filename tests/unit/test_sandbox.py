@@ -1,0 +1,514 @@
+"""What a confined process can and cannot do, seen from real processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reward_service.errors import InfrastructureError, PrerequisiteError
+from reward_service.sandbox import isolation, mounts
+from reward_service.sandbox.confine import Confinement, Limits, close_all_but, confine
+from reward_service.sandbox.run import Completed, run
+from reward_service.sandbox.tree import Tree
+from reward_service.sandbox.uids import UidPool, kill_processes, kill_uid
+
+LIMITS = Limits(cpu_s=20, file_bytes=1 << 20, processes=32, open_files=64)
+ROOT = os.geteuid() == 0
+root = pytest.mark.skipif(not ROOT, reason="needs root")
+
+
+def until(condition: object, seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "the condition never held"
+        time.sleep(0.01)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> UidPool:
+    return UidPool(61_000, tmp_path / "uids")
+
+
+@pytest.fixture
+def box(pool: UidPool, tmp_path: Path) -> Iterator[Confinement]:
+    """A confinement with a uid and a scratch directory of its own; reduced without root."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir(mode=0o700)
+    if not ROOT:
+        yield Confinement(None, LIMITS, scratch)
+        return
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == 0 and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o011)
+    with pool.lease() as uid:
+        os.chown(scratch, uid, uid)
+        yield Confinement(uid, LIMITS, scratch)
+
+
+def shell(script: str, box: Confinement, **given: object) -> Completed:
+    arguments: dict[str, object] = {
+        "env": {"PATH": "/usr/bin:/bin"},
+        "timeout_s": 20.0,
+        "output_limit_bytes": 4096,
+        **given,
+    }
+    return run(["/bin/sh", "-c", script], confinement=box, **arguments)  # type: ignore[arg-type]
+
+
+def python(program: str, box: Confinement, **given: object) -> Completed:
+    arguments: dict[str, object] = {
+        "env": {},
+        "timeout_s": 20.0,
+        "output_limit_bytes": 4096,
+        "exposed": mounts.interpreter_trees(),
+        **given,
+    }
+    return run(
+        [sys.executable, "-I", "-S", "-c", program],
+        confinement=box,
+        **arguments,  # type: ignore[arg-type]
+    )
+
+
+# --- the layers ------------------------------------------------------------------------------
+
+
+@root
+def test_self_test_finds_every_layer_holding_here() -> None:
+    found = isolation.self_test(61_300)
+    assert found.problems == ()
+    assert found.level == "standard"
+    isolation.require("standard", found)
+
+
+@root
+def test_self_test_leaves_nothing_behind(tmp_path: Path) -> None:
+    before = set(os.listdir("/dev/shm")), Path("/proc/sysvipc/shm").read_text()
+    isolation.self_test(61_300)
+    assert (set(os.listdir("/dev/shm")), Path("/proc/sysvipc/shm").read_text()) == before
+
+
+def test_self_test_without_the_steps_reports_what_gets_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checks can fail: the same checks, with a `confine` that does nothing."""
+    checks = Path(isolation.__file__).with_name("checks.py").read_text()
+    disarmed = tmp_path / "checks.py"
+    package_root = str(Path(isolation.__file__).parents[2])
+    disarmed.write_text(
+        checks.replace("str(Path(__file__).resolve().parents[2])", repr(package_root)).replace(
+            "    c.confine(\n", "    os.chdir(folder / 'scratch')\n    (lambda *a, **k: None)(\n"
+        )
+    )
+    monkeypatch.setattr(isolation, "_CHECKS", str(disarmed))
+    found = isolation.self_test(61_300)
+    assert found.level == "reduced"
+    assert not any(found.layers[name] for name in ("network", "ipc", "no_new_privs", "rlimits"))
+    with pytest.raises(PrerequisiteError, match="no_new_privs"):
+        isolation.require("reduced", found)
+
+
+def test_require_names_the_layer_and_the_setting() -> None:
+    layers = dict.fromkeys(isolation.LAYERS, True) | {"network": False}
+    found = isolation.Isolation("reduced", layers, ("network: unshare refused",))
+    isolation.require("reduced", found)
+    with pytest.raises(PrerequisiteError, match=r"network.*unshare refused.*MIN_ISOLATION"):
+        isolation.require("standard", found)
+
+
+def test_confinement_uses_what_holds_and_no_more(tmp_path: Path) -> None:
+    layers = dict.fromkeys(isolation.LAYERS, True)
+    full = isolation.Isolation("standard", layers)
+    assert full.confinement(61_000, LIMITS, tmp_path).new_namespaces == {"network", "ipc", "mounts"}
+    docker = isolation.Isolation("reduced", layers | {"network": False, "mounts": False})
+    assert docker.confinement(61_000, LIMITS, tmp_path).new_namespaces == {"ipc"}
+    laptop = isolation.Isolation("reduced", layers | {"uid": False})
+    assert laptop.confinement(None, LIMITS, tmp_path) == Confinement(
+        None, LIMITS, tmp_path, frozenset()
+    )
+    with pytest.raises(ValueError, match="user id"):
+        full.confinement(None, LIMITS, tmp_path)
+
+
+@root
+def test_the_command_is_another_user_without_capabilities_or_network(box: Confinement) -> None:
+    done = shell("id -u; id -g; id -G; grep -E 'NoNew|CapEff' /proc/self/status; umask; pwd", box)
+    uid = box.uid
+    assert done.output_tail.split() == [
+        *(str(uid),) * 3,
+        *("CapEff:", "0" * 16, "NoNewPrivs:", "1", "0077", str(box.scratch)),
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        done = python(
+            f"import socket; socket.create_connection(('127.0.0.1', {port}), timeout=5)", box
+        )
+    assert "unreachable" in done.output_tail
+
+
+def test_nothing_of_our_environment_or_descriptors_is_inherited(box: Confinement) -> None:
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    try:
+        done = shell("ls /proc/self/fd; env", box, env={"PATH": "/usr/bin:/bin", "GIVEN": "1"})
+    finally:
+        os.close(read)
+        os.close(write)
+    lines = done.output_tail.split()
+    assert lines[:4] == ["0", "1", "2", "3"]  # 3 is ls reading the directory
+    assert sorted(line for line in lines[4:] if not line.startswith(("PWD", "OLDPWD"))) == [
+        "GIVEN=1",
+        "PATH=/usr/bin:/bin",
+    ]
+
+
+def test_system_users_are_refused_before_anything_starts() -> None:
+    for uid in (0, 1, 999):
+        with pytest.raises(ValueError, match="system user"):
+            Confinement(uid, LIMITS)
+        with pytest.raises(ValueError, match="system user"):
+            Tree(os.getpid(), uid)
+
+
+def test_a_parent_that_died_before_is_noticed() -> None:
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            confine(Confinement(None, LIMITS), parent=os.getppid() + 1)
+        except OSError as error:
+            os.write(write, type(error).__name__.encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(write)
+    with os.fdopen(read) as file:
+        assert file.read() == "ProcessLookupError"
+
+
+def test_a_confined_child_dies_with_its_parent(box: Confinement) -> None:
+    read, write = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        me = os.getpid()
+        child = os.fork()
+        if child == 0:
+            confine(box, parent=me)
+            os.write(write, f"{os.getpid()}\n".encode())
+            signal.pause()
+        signal.pause()
+    os.close(write)
+    with os.fdopen(read) as file:
+        child_pid = int(file.readline())
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    until(lambda: not alive(child_pid))
+
+
+def test_close_all_but_keeps_what_it_is_told() -> None:
+    kept, told = os.pipe()
+    closed, other = os.pipe()
+    child = os.fork()
+    if child == 0:
+        close_all_but([told])
+        fds = sorted(int(n) for n in os.listdir("/proc/self/fd"))
+        os.write(told, b"yes" if fds[-1] == told or fds[:1] == [0] else b"no")
+        os._exit(0 if set(fds) <= {0, told} else 1)
+    _, status = os.waitpid(child, 0)
+    for fd in (told, closed, other):
+        os.close(fd)
+    os.close(kept)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+# --- bounds ----------------------------------------------------------------------------------
+
+
+def test_a_time_limit_ends_the_command(box: Confinement) -> None:
+    done = shell("echo begun; sleep 60", box, timeout_s=0.5)
+    assert done.timed_out
+    assert done.returncode == -signal.SIGKILL
+    assert done.seconds < 5
+    assert done.output_tail == "begun\n"
+
+
+def test_processor_time_is_limited(box: Confinement) -> None:
+    box = replace(box, limits=replace(LIMITS, cpu_s=1))
+    done = shell("while :; do :; done", box)
+    assert (done.timed_out, done.limit) == (False, "cpu")
+
+
+def test_a_file_cannot_grow_past_its_limit(box: Confinement) -> None:
+    done = shell("head -c 3000000 /dev/zero > big; stat -c %s big", box)
+    assert done.output_tail.split()[-1] == str(LIMITS.file_bytes)
+
+
+@root
+def test_a_fork_bomb_is_bounded_and_ends(box: Confinement) -> None:
+    assert box.uid is not None
+    done = shell("f() { f | f & }; f; sleep 60", box, timeout_s=1.0)
+    assert done.timed_out
+    assert kill_processes(box.uid) == 0
+
+
+def test_memory_of_the_whole_tree_is_watched(box: Confinement) -> None:
+    program = "import os, signal; os.fork(); b = bytearray(60 << 20); signal.pause()"
+    done = python(program, box, memory_bytes=100 << 20)
+    assert (done.limit, done.timed_out) == ("memory", False)
+
+
+def test_a_flood_of_output_is_drained_and_its_end_kept(box: Confinement) -> None:
+    done = shell("head -c 20000000 /dev/zero | tr '\\0' x; echo the end", box)
+    assert done.returncode == 0
+    assert len(done.output_tail) == 4096
+    assert done.output_tail.endswith("xxxthe end\n")
+
+
+def test_input_is_what_was_given(box: Confinement) -> None:
+    assert shell("cat", box, stdin=b"hello").output_tail == "hello"
+    assert shell("cat", box).output_tail == ""
+
+
+def test_a_channel_is_descriptor_three(box: Confinement) -> None:
+    channel = os.memfd_create("channel")
+    try:
+        shell("echo said >&3", box, channel=channel)
+        assert os.pread(channel, 100, 0) == b"said\n"
+    finally:
+        os.close(channel)
+
+
+def test_what_poll_raises_ends_the_command(box: Confinement) -> None:
+    class EnoughError(Exception):
+        pass
+
+    seen: list[int] = []
+
+    def poll() -> None:
+        pids = [int(p) for p in os.listdir("/proc") if p.isdigit() and _runs(int(p), b"sleep 61")]
+        if pids:
+            seen.extend(pids)
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        shell("sleep 61", box, poll=poll)
+    assert not any(alive(pid) for pid in seen)
+
+
+def _runs(pid: int, command: bytes) -> bool:
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return line.strip() == command
+
+
+def test_a_command_that_does_not_exist_is_our_error(box: Confinement) -> None:
+    with pytest.raises(InfrastructureError, match="/no/such/program"):
+        run(["/no/such/program"], confinement=box, env={}, timeout_s=5, output_limit_bytes=100)
+    with pytest.raises(ValueError, match="absolute"):
+        run(["sh"], confinement=box, env={}, timeout_s=5, output_limit_bytes=100)
+
+
+def test_commands_run_side_by_side_from_threads(pool: UidPool, tmp_path: Path) -> None:
+    results: list[str] = []
+
+    def one() -> None:
+        with contextlib.ExitStack() as stack:
+            uid = stack.enter_context(pool.lease()) if ROOT else None
+            results.append(shell("id -u", Confinement(uid, LIMITS)).output_tail.strip())
+
+    threads = [threading.Thread(target=one) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4
+    if ROOT:
+        assert len(set(results)) == 4
+
+
+# --- the end of a tree -----------------------------------------------------------------------
+
+ORPHAN = """
+import os, signal
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for fd in (0, 1, 2): os.close(fd)
+        open("orphan", "w").write(str(os.getpid()))
+        signal.pause()
+    os._exit(0)
+os.wait()
+import time
+while not (os.path.exists("orphan") and open("orphan").read()): time.sleep(0.01)
+"""
+
+
+@root
+def test_a_double_forked_grandchild_in_a_session_of_its_own_dies(box: Confinement) -> None:
+    assert box.scratch is not None
+    done = python(ORPHAN, box)
+    assert done.returncode == 0, done.output_tail
+    assert not alive(int((box.scratch / "orphan").read_text()))
+
+
+@root
+def test_a_process_that_keeps_changing_its_pid_is_caught(box: Confinement) -> None:
+    assert box.uid is not None
+    comet = "import os\nwhile True:\n  if os.fork(): os._exit(0)\n  os.setsid()"
+    python(comet, box)
+    assert kill_processes(box.uid) == 0
+
+
+@root
+def test_kill_uid_removes_what_was_left_in_shared_places(pool: UidPool, tmp_path: Path) -> None:
+    with pool.lease() as uid:
+        left = [Path("/dev/shm") / f"left-{uid}", Path("/tmp") / f"left-{uid}"]
+        left[0].write_text("x")
+        left[1].mkdir()
+        (left[1] / "inner").write_text("x")
+        for path in left:
+            os.chown(path, uid, uid)
+        kill_uid(uid)
+        assert not any(path.exists() for path in left)
+
+
+def test_system_users_ourselves_and_strangers_are_never_swept(pool: UidPool) -> None:
+    with pytest.raises(ValueError, match="system user"):
+        kill_uid(0)
+    with pytest.raises(ValueError, match="system user"):
+        kill_uid(999)
+    with pytest.raises(ValueError, match="our own"):
+        kill_uid(os.getuid())
+    with pytest.raises(ValueError, match="not of the pool"):
+        pool.kill_uid(pool.base + pool.size)
+    with pytest.raises(ValueError, match="starts at"):
+        UidPool(0, Path("/nowhere"))
+
+
+# --- uids ------------------------------------------------------------------------------------
+
+
+@root
+def test_leases_are_distinct_and_come_back(pool: UidPool) -> None:
+    with pool.lease() as one, pool.lease() as two:
+        assert one != two
+    with pool.lease() as again:
+        assert again == one
+
+
+@root
+def test_a_full_pool_says_so(tmp_path: Path) -> None:
+    pool = UidPool(61_200, tmp_path, size=1)
+    with pool.lease(), pytest.raises(InfrastructureError, match="all 1 user ids"), pool.lease():
+        pass
+
+
+@root
+def test_a_dead_holder_frees_its_slot(tmp_path: Path) -> None:
+    pool = UidPool(61_200, tmp_path, size=1)
+    read, write = os.pipe()
+    holder = os.fork()
+    if holder == 0:
+        with pool.lease():
+            os.write(write, b"1")
+            signal.pause()
+    os.read(read, 1)
+    with pytest.raises(InfrastructureError), pool.lease():
+        pass
+    os.kill(holder, signal.SIGKILL)
+    os.waitpid(holder, 0)
+    with pool.lease() as uid:
+        assert uid == 61_200
+    os.close(read)
+    os.close(write)
+
+
+# --- closed directories ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Path:
+    folder = tmp_path / "closed"
+    (folder / "deep" / "tree").mkdir(parents=True)
+    (folder / "deep" / "tree" / "file").write_text("inside")
+    (folder / "secret").write_text("secret")
+    folder.chmod(0o700)
+    return folder
+
+
+@root
+def test_an_exposed_tree_is_readable_and_its_neighbours_are_gone(
+    box: Confinement, closed: Path
+) -> None:
+    tree = closed / "deep" / "tree"
+    assert "Permission denied" in shell(f"cat {tree}/file", box).output_tail
+    done = shell(
+        f"cat {tree}/file; echo; ls {closed} {closed}/deep; touch {tree}/new {closed}/new",
+        box,
+        exposed=[tree],
+    )
+    assert done.output_tail.startswith("inside\n")
+    assert "secret" not in done.output_tail
+    assert done.output_tail.count("ead-only file system") == 2
+    assert (closed / "secret").read_text() == "secret"
+
+
+@root
+def test_a_scratch_directory_below_a_closed_one_is_writable(box: Confinement, closed: Path) -> None:
+    scratch = closed / "scratch"
+    scratch.mkdir(mode=0o700)
+    os.chown(scratch, box.uid, box.uid)  # type: ignore[arg-type]
+    done = shell("echo written > here", replace(box, scratch=scratch))
+    assert done.returncode == 0, done.output_tail
+    assert (scratch / "here").read_text() == "written\n"
+
+
+@root
+def test_this_interpreter_and_torch_run_under_another_user(box: Confinement) -> None:
+    done = python(
+        f"import sys, importlib.util as u; sys.path[:] = {sys.path!r}; "
+        "print(u.find_spec('torch').name)",
+        box,
+    )
+    assert done.output_tail == "torch\n"
+
+
+@root
+def test_a_tree_closed_in_itself_is_a_prerequisite_with_the_fix(
+    box: Confinement, closed: Path
+) -> None:
+    tree = closed / "deep" / "tree"
+    tree.chmod(0o700)
+    with pytest.raises(PrerequisiteError, match=rf"chmod o\+rX {tree}"):
+        shell("true", box, exposed=[tree])
+    with pytest.raises(PrerequisiteError, match="No such file"):
+        shell("true", box, exposed=[closed / "absent"])
+
+
+def test_blocked_ancestor_is_the_topmost(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b" / "c"
+    inner.mkdir(parents=True)
+    for folder in (tmp_path, tmp_path / "a"):
+        folder.chmod(0o755)
+    (tmp_path / "a" / "b").chmod(0o700)
+    blocked = mounts.blocked_ancestor(str(inner / "x"))
+    tops = [p for p in reversed(inner.parents) if not p.stat().st_mode & 0o001]
+    assert blocked == str(tops[0])
