@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from reward_service.judge.device import JudgeDevice
 from reward_service.judge.memory import Layout
-from reward_service.judge.runner_client import Call, RunnerClient, RunnerError
+from reward_service.judge.runner_client import Call, RunnerClient
 from reward_service.judge.specs import SpecError, TensorSpec, parse_specs
 from reward_service.runner.page import Mode, SharedMemory
 from reward_service.runner.values import digest
@@ -90,9 +90,11 @@ class Program:
         answer = self.ask("construct", limit_s, **arguments)
         entries = answer.get("state")
         if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-            raise RunnerError(Reason.PROTOCOL, "it described its state in no known form")
+            raise self.client.failure(
+                Reason.PROTOCOL, "it described its state in no known form"
+            )
         names = [str(entry.pop("name", ""))[:200] for entry in entries]
-        self.state = list(zip(names, read_specs(entries), strict=True))
+        self.state = list(zip(names, self.read_specs(entries), strict=True))
         return answer
 
     def read_state(self) -> list[Tensor]:
@@ -114,10 +116,14 @@ class Program:
         self.client.request("load_state", SETUP_LIMIT_S, memory, offsets=list(layout.offsets))
         memory.close()
 
+    def write_named_state(self, tensors: Mapping[str, Tensor]) -> None:
+        """Replace parameters and buffers by name."""
+        self.write_state([tensors[name] for name, _ in self.state])
+
     def draw(self, seed: int) -> tuple[dict[str, Any], list[Tensor]]:
         """What `get_inputs()` returns under a seed: its tree, and its tensors."""
         answer = self.ask("draw", seed=seed)
-        layout = Layout.of(read_specs(answer["tensors"]))
+        layout = Layout.of(self.read_specs(answer["tensors"]))
         memory = SharedMemory.create(layout.end)
         self.client.request(
             "export_drawn", SETUP_LIMIT_S, memory, offsets=list(layout.offsets)
@@ -191,7 +197,7 @@ class Program:
         )
         outputs = self.shape.outputs[mode].read(self._results, self.device.device)
         if int(digest(outputs)) != call.digest:
-            raise RunnerError(
+            raise self.client.failure(
                 Reason.STALE, "its output changed after it had said that it was done"
             )
         inputs_after: list[Tensor] = []
@@ -201,6 +207,14 @@ class Program:
             state_after = self.shape.state_after.read(self._results, self.device.device)
         return Run(call, outputs, inputs_after, state_after)
 
+    def read_specs(self, value: object) -> tuple[TensorSpec, ...]:
+        """Specs that the runner told of."""
+        try:
+            return parse_specs(value)
+        except SpecError as error:
+            message = f"it described tensors badly: {error}"
+            raise self.client.failure(Reason.PROTOCOL, message) from error
+
     def end(self) -> str:
         """End the runner and give the memory back; the tail of what it printed."""
         log = self.client.end()
@@ -208,11 +222,3 @@ class Program:
             if memory is not None:
                 self.device.release(memory)
         return log
-
-
-def read_specs(value: object) -> tuple[TensorSpec, ...]:
-    """Specs that a runner told of; raises `RunnerError`."""
-    try:
-        return parse_specs(value)
-    except SpecError as error:
-        raise RunnerError(Reason.PROTOCOL, f"it described tensors badly: {error}") from error

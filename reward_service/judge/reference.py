@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -21,8 +21,8 @@ from reward_service.judge.accuracy import Errors, Precision, measure, within
 from reward_service.judge.controls import lower_precision, weak_controls
 from reward_service.judge.inputs import InputSource
 from reward_service.judge.memory import Layout
-from reward_service.judge.program import CallShape, Program, Run, Values, read_specs
-from reward_service.judge.runner_client import RunnerError
+from reward_service.judge.program import CallShape, Program, Run, Values
+from reward_service.judge.runner_client import ProblemRunnerError
 from reward_service.judge.specs import TensorSpec, total_bytes
 from reward_service.judge.values import Variation, randomise_state
 from reward_service.judge.verify import Expectation, expectation, same_bits
@@ -75,6 +75,8 @@ class Reference:
         self.init: dict[str, Any] = {}
         self.has_double = True
         self.controls = Controls()
+        self.stateful = True
+        """Whether a call changes the state that the next would start from."""
         self.call_s = 0.0
         """Seconds of one call, by the judge's clock, a first idea."""
 
@@ -92,7 +94,7 @@ class Reference:
             self._check_calls()
             progress("trying wrong answers on it")
             self._try_controls()
-        except RunnerError as error:
+        except ProblemRunnerError as error:
             if error.reason is Reason.RUN_TIMEOUT:
                 raise BadProblemError(f"the reference takes too long: {error}") from error
             raise BadProblemError(f"the reference failed: {error}") from error
@@ -158,7 +160,7 @@ class Reference:
         working = self.program.ask(
             "probe", REFERENCE_CALL_LIMIT_S, mode=int(Mode.WORKING), seed=1
         )
-        specs = read_specs(working["tensors"])
+        specs = self.program.read_specs(working["tensors"])
         if not specs or total_bytes(specs) == 0:
             raise BadProblemError("forward() returns no tensor, or only empty ones")
         outputs = {Mode.WORKING: Layout.of(specs)}
@@ -185,11 +187,11 @@ class Reference:
             answer = self.program.ask(
                 "probe", REFERENCE_CALL_LIMIT_S, mode=int(Mode.DOUBLE), seed=1
             )
-        except RunnerError as error:
+        except ProblemRunnerError as error:
             if error.reason in (Reason.EARLY_EXIT, Reason.PROTOCOL, Reason.RUN_TIMEOUT):
                 raise
             return None
-        specs = read_specs(answer["tensors"])
+        specs = self.program.read_specs(answer["tensors"])
         alike = answer["tree"] == tree and all(
             a.shape == b.shape and a.dtype == _DOUBLE_OF.get(b.dtype, b.dtype)
             for a, b in zip(specs, working, strict=True)
@@ -313,15 +315,28 @@ class Reference:
             values,
             REFERENCE_CALL_LIMIT_S,
             mode=mode,
-            restore=self.needs_restore,
+            restore=self.stateful,
             everything=everything,
             renew=renew,
         )
 
-    @property
-    def needs_restore(self) -> bool:
-        """Whether a call changes the state that the next would start from."""
-        return getattr(self, "stateful", True)
+    def named_random_state(self) -> dict[str, Tensor]:
+        """The randomised state by name."""
+        names = [name for name, _ in self.program.state]
+        return dict(zip(names, self.random_state, strict=True))
+
+    def state_order(self, names: Sequence[str]) -> list[int]:
+        """Where each of `names` is in the reference's state."""
+        places = {name: place for place, (name, _) in enumerate(self.program.state)}
+        return [places[name] for name in names]
+
+    def shape_for(self, candidate: Program) -> CallShape:
+        """The shape of a candidate's calls: the reference's, with the candidate's own state."""
+        specs = (item for _, item in candidate.state)
+        state_after = Layout.of(specs, self.shape.inputs_after.end)
+        self._fits(self.shape.inputs.end + state_after.end)
+        outputs = {Mode.WORKING: self.shape.outputs[Mode.WORKING]}
+        return replace(self.shape, outputs=outputs, state_after=state_after)
 
     def expect(self, values: Values) -> Expectation:
         """What a program should give on values; they are placed here."""
@@ -338,7 +353,7 @@ class Reference:
         try:
             self.program.client.leave_calls()
             self.program.draw(secrets.randbits(62))
-        except RunnerError:
+        except ProblemRunnerError:
             return False
         return True
 

@@ -39,6 +39,14 @@ class RunnerError(Exception):
         self.message = message
 
 
+class CandidateError(RunnerError):
+    """The runner of a candidate failed."""
+
+
+class ProblemRunnerError(RunnerError):
+    """The runner of a reference failed."""
+
+
 @dataclass(frozen=True)
 class RunnerSlot:
     """Where a runner runs: its user, its directory and its limits."""
@@ -64,10 +72,14 @@ class Call:
 class RunnerClient:
     """One runner process."""
 
-    def __init__(self, zygote: Channel, slot: RunnerSlot, device: str) -> None:
+    def __init__(
+        self, zygote: Channel, slot: RunnerSlot, device: str, failure: type[RunnerError]
+    ) -> None:
         ours, theirs = socket.socketpair()
         self.page = ControlPage.create()
         self.zygote = zygote
+        self.failure = failure
+        """What to raise when the runner fails; it says whose program the runner holds."""
         self.channel = Channel(ours, max_bytes=1 << 18)
         self._number = 0
         self._serving = False
@@ -126,7 +138,7 @@ class RunnerClient:
         words.export = number
         self._await("exported", number, SETTLE_LIMIT_S)
         if status != Status.OK:
-            raise RunnerError(_REASONS.get(status, Reason.PROTOCOL), self.page.text())
+            raise self.failure(_REASONS.get(status, Reason.PROTOCOL), self.page.text())
         return Call(wall_s, claimed_s, digest)
 
     def leave_calls(self) -> None:
@@ -156,10 +168,10 @@ class RunnerClient:
         except ChannelClosedError as error:
             raise self._death_cause() from error
         except ChannelTimeoutError as error:
-            raise RunnerError(Reason.RUN_TIMEOUT, f"it did not read {op!r} in time") from error
+            raise self.failure(Reason.RUN_TIMEOUT, f"it did not read {op!r} in time") from error
         answer = self._receive(timeout_s)
         if "error" in answer:
-            raise _reported(answer["error"])
+            raise self.failure(*_reported(answer["error"]))
         return answer
 
     def _receive(self, timeout_s: float) -> dict[str, Any]:
@@ -167,11 +179,11 @@ class RunnerClient:
             return self.channel.receive(timeout_s)[0]
         except ChannelTimeoutError as error:
             message = f"it did not answer within {timeout_s:.3g} s"
-            raise RunnerError(Reason.RUN_TIMEOUT, message) from error
+            raise self.failure(Reason.RUN_TIMEOUT, message) from error
         except ChannelClosedError as error:
             raise self._death_cause() from error
         except ChannelError as error:
-            raise RunnerError(Reason.PROTOCOL, str(error)) from error
+            raise self.failure(Reason.PROTOCOL, str(error)) from error
 
     def _await(self, word: str, number: int, limit_s: float) -> None:
         """Wait until a word of the runner's has the value, the runner dies, or time is up.
@@ -194,7 +206,7 @@ class RunnerClient:
             if self._death.poll(0) and getattr(words, word) != number:
                 raise self._death_cause()
             if elapsed > limit_s:
-                raise RunnerError(
+                raise self.failure(
                     Reason.RUN_TIMEOUT, f"a call did not end within {limit_s:.3g} s"
                 )
 
@@ -204,15 +216,15 @@ class RunnerClient:
         answer = self.zygote.request({"op": "status", "pid": self.pid}, timeout=60)
         status, log = answer["status"], _last_line(answer["log"])
         if status is None:
-            return RunnerError(Reason.PROTOCOL, "it closed its channel and stayed alive")
+            return self.failure(Reason.PROTOCOL, "it closed its channel and stayed alive")
         if status >= 0:
-            return RunnerError(
+            return self.failure(
                 Reason.EARLY_EXIT, f"its process ended itself with status {status}{log}"
             )
         if -status == signal.SIGKILL:
-            return RunnerError(Reason.OUT_OF_MEMORY, f"its process was killed by the system{log}")
+            return self.failure(Reason.OUT_OF_MEMORY, f"its process was killed by the system{log}")
         name = signal.Signals(-status).name
-        return RunnerError(Reason.EXCEPTION, f"its process crashed with {name}{log}")
+        return self.failure(Reason.EXCEPTION, f"its process crashed with {name}{log}")
 
 
 _REASONS = {
@@ -223,16 +235,16 @@ _REASONS = {
 }
 
 
-def _reported(error: Any) -> RunnerError:
+def _reported(error: Any) -> tuple[Reason, str]:
     """A failure that the runner told of, read with suspicion."""
     if not isinstance(error, dict):
-        return RunnerError(Reason.PROTOCOL, "it answered with an error that is not an object")
+        return Reason.PROTOCOL, "it answered with an error that is not an object"
     kind, message = str(error.get("kind")), str(error.get("message"))[:2_000]
     try:
         status = Status[kind]
     except KeyError:
-        return RunnerError(Reason.PROTOCOL, f"it answered with an unknown error {kind[:40]!r}")
-    return RunnerError(_REASONS.get(status, Reason.PROTOCOL), message)
+        return Reason.PROTOCOL, f"it answered with an unknown error {kind[:40]!r}"
+    return _REASONS.get(status, Reason.PROTOCOL), message
 
 
 def _last_line(log: str) -> str:

@@ -152,10 +152,18 @@ def verify_inputs(run: Run, expected: Expectation, precision: Precision) -> Find
 
 
 def verify_state(
-    run: Run, expected: Expectation, names: Sequence[str], precision: Precision
+    run: Run,
+    expected: Expectation,
+    names: Sequence[str],
+    order: Sequence[int],
+    precision: Precision,
 ) -> Finding | None:
-    """Parameters and buffers must be as the reference's are after the same call."""
-    for name, got, wanted in zip(names, run.state_after, expected.working.state_after, strict=True):
+    """Parameters and buffers must be as the reference's are after the same call.
+
+    `order` says where in the reference's state each of the candidate's `names` is.
+    """
+    for name, got, place in zip(names, run.state_after, order, strict=True):
+        wanted = expected.working.state_after[place]
         if not _close(got, wanted, precision):
             return Finding(
                 Reason.STATE,

@@ -1,0 +1,127 @@
+"""Measures how well this device can tell two equal programs apart (A/A).
+
+Two runners hold the same program and are timed like a reference and a candidate. What their
+ratio strays from 1 by becomes the noise floor of that duration, and what their unaccounted wall
+time differs by becomes the resolution of the judge's clock. A pair of processes can carry a bias
+that its own bootstrap interval does not see, so each program is tried in several pairs.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+from reward_service.judge.program import Program
+from reward_service.judge.reference import Reference
+from reward_service.judge.statistics import NoiseFloor, StopRule
+from reward_service.judge.timing import Samples, collect
+from reward_service.judge.verify import WorstSeen
+
+_ROUNDS = 3
+_RULE = StopRule(target_half_width=0.0, min_pairs=20, max_pairs=20, budget_s=5.0)
+_LEAST_FLOOR = 0.002
+_LEAST_RESOLUTION_S = 10e-6
+_CALL_LIMIT_S = 30.0
+
+_PROGRAM = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return {expression}
+
+def get_inputs():
+    return [torch.randn({shape})]
+
+def get_init_inputs():
+    return []
+"""
+
+PROGRAMS = tuple(
+    _PROGRAM.format(expression=expression, shape=shape)
+    for expression, shape in (
+        ("torch.relu(x)", "1 << 14"),
+        ("torch.relu(x)", "1 << 20"),
+        ("x @ x", "512, 512"),
+        ("x @ x @ x @ x", "768, 768"),
+    )
+)
+"""From microseconds to milliseconds, bound by launch, by memory and by arithmetic."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a device was found to be able to tell apart."""
+
+    noise: NoiseFloor
+    clock_resolution_s: float
+
+    def as_json(self) -> dict[str, Any]:
+        """For the disk."""
+        return {"noise": self.noise.as_json(), "clock_resolution_s": self.clock_resolution_s}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Self:
+        """What `as_json` gave."""
+        return cls(NoiseFloor.from_json(stored["noise"]), stored["clock_resolution_s"])
+
+
+def calibrate(
+    reference_of: Callable[[str], Reference],
+    new_candidate: Callable[[], Program],
+    directory: str,
+    progress: Callable[[str], None],
+) -> Calibration:
+    """Run the A/A pairs of every program."""
+    points: list[tuple[float, float]] = []
+    resolution = _LEAST_RESOLUTION_S
+    for number, source in enumerate(PROGRAMS):
+        progress(f"calibrating: A/A {number + 1} of {len(PROGRAMS)}")
+        reference = reference_of(source)
+        rounds = [_one_pair(reference, new_candidate(), directory) for _ in range(_ROUNDS)]
+        duration = statistics.median(c for samples in rounds for _, c in samples.reference)
+        bias = max(abs(statistics.median(samples.log_ratios)) for samples in rounds)
+        points.append((duration, max(_LEAST_FLOOR, bias)))
+        resolution = max(resolution, *(_excess_difference(samples) for samples in rounds))
+    return Calibration(NoiseFloor(sorted(points)), resolution)
+
+
+def _one_pair(reference: Reference, twin: Program, directory: str) -> Samples:
+    try:
+        twin.ask(
+            "load",
+            source=reference.key.source,
+            name="twin",
+            directory=directory,
+            extensions={},
+            allow_tf32=False,
+        )
+        twin.construct(
+            cls="Model",
+            seed=reference.construct_seed,
+            init=reference.init,
+            double=False,
+            compiled=False,
+        )
+        twin.bind(reference.tree, reference.shape.inputs)
+        twin.expect(reference.shape_for(twin))
+        return collect(
+            reference,
+            twin,
+            _RULE,
+            NoiseFloor([(1.0, 0.0)]),
+            call_limit_s=_CALL_LIMIT_S,
+            worst=WorstSeen(),
+            checkpoint=lambda: None,
+        )
+    finally:
+        twin.end()
+
+
+def _excess_difference(samples: Samples) -> float:
+    """Seconds by which the two programs' unaccounted wall time differs."""
+    ours = statistics.median(wall - claimed for wall, claimed in samples.candidate)
+    theirs = statistics.median(wall - claimed for wall, claimed in samples.reference)
+    return abs(ours - theirs)

@@ -1,0 +1,312 @@
+"""Judges one candidate against a prepared reference, from loading it to its speedup.
+
+A failing candidate leaves here as a `Finding`; only a failing service raises.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from reward_service.errors import DeviceError
+from reward_service.findings import Finding, Judgement
+from reward_service.judge.calibrate import Calibration
+from reward_service.judge.device import DeviceFacts
+from reward_service.judge.physics import floor_seconds
+from reward_service.judge.program import Program, Run
+from reward_service.judge.reference import Reference
+from reward_service.judge.runner_client import CandidateError
+from reward_service.judge.specs import total_bytes
+from reward_service.judge.timing import Pairs, TimedCallFailedError, TimingPlan, time_pairs
+from reward_service.judge.values import Variation, plan_trials
+from reward_service.judge.verify import (
+    Expectation,
+    WorstSeen,
+    same_bits,
+    verify_inputs,
+    verify_outputs,
+    verify_state,
+)
+from reward_service.runner.page import Mode
+from reward_service.schemas import Check, Policy, Reason
+
+TRIALS = 6
+_MIN_CALL_LIMIT_S = 2.0
+_CALL_LIMIT_FACTOR = 100.0
+_UNSOUND_TRIES = 3
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the judge is asked."""
+
+    candidate_source: str
+    extensions: dict[str, str]
+    """Key of the extension call -> path of its module."""
+    directory: str
+    policy: Policy
+    load_limit_s: float
+    timing: TimingPlan
+
+
+class CandidateFailedError(Exception):
+    """Carries a finding out of the steps of an evaluation."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+@dataclass
+class Evaluation:
+    """One candidate under judgement."""
+
+    reference: Reference
+    candidate: Program
+    job: Job
+    facts: DeviceFacts
+    calibration: Calibration
+    progress: Callable[[str], None]
+    checkpoint: Callable[[], None]
+    """Raises when nobody waits for the answer any more."""
+    checks: list[Check] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    stages: dict[str, float] = field(default_factory=dict)
+    worst: WorstSeen = field(default_factory=WorstSeen)
+
+    def judge(self) -> Judgement:
+        """Run all the steps that the policy asks for."""
+        pairs: Pairs | None = None
+        failure: Finding | None = None
+        try:
+            with self._stage("load"):
+                self._load()
+            with self._stage("correctness"):
+                self._try_values()
+            self._require_custom_kernel()
+            policy = self.job.policy
+            if policy.timing and policy.stop_after != "correctness":
+                with self._stage("timing"):
+                    pairs = self._time()
+        except (CandidateFailedError, TimedCallFailedError) as error:
+            failure = error.finding
+        except CandidateError as error:
+            failure = Finding(error.reason, error.message)
+        if failure is not None:
+            self._note_failure(failure)
+        return Judgement(
+            failure=failure,
+            checks=tuple(self.checks),
+            speedup=pairs.speedup if pairs and not failure else None,
+            reference_time_s=pairs.reference_time if pairs else None,
+            candidate_time_s=pairs.candidate_time if pairs else None,
+            stages=self.stages,
+            warnings=tuple(self.warnings),
+        )
+
+    # --- steps -----------------------------------------------------------------------------
+
+    def _load(self) -> None:
+        self.progress("loading the candidate")
+        job, reference, limit = self.job, self.reference, self.job.load_limit_s
+        try:
+            self.candidate.ask(
+                "load",
+                limit,
+                source=job.candidate_source,
+                name="candidate",
+                directory=job.directory,
+                extensions=job.extensions,
+                allow_tf32=job.policy.precision != "fp32",
+            )
+            self.candidate.construct(
+                limit,
+                cls="ModelNew",
+                seed=reference.construct_seed,
+                init=reference.init,
+                double=False,
+                compiled=False,
+            )
+        except CandidateError as error:
+            if error.reason is Reason.EXCEPTION:
+                raise CandidateFailedError(Finding(Reason.LOAD_FAILED, error.message)) from error
+            raise
+        self._share_state()
+        self.candidate.bind(reference.tree, reference.shape.inputs)
+        self.candidate.expect(reference.shape_for(self.candidate))
+
+    def _share_state(self) -> None:
+        """Load the reference's randomised state where names and shapes agree."""
+        reference = self.reference
+        self.strict = _layout_of(self.candidate) == _layout_of(reference.program)
+        reference.load_state(randomised=self.strict)
+        if self.strict and reference.random_state:
+            self.candidate.write_named_state(reference.named_random_state())
+        if reference.seeded_state:
+            how = "loaded strictly" if self.strict else "constructed under one seed only"
+            self._check("state", True, parameters=how)
+            if not self.strict:
+                self.warnings.append(
+                    "the candidate's parameters have other names or shapes than the "
+                    "reference's: both were constructed under one seed, and no more"
+                )
+
+    def _try_values(self) -> None:
+        self.progress("checking correctness")
+        source = self.reference.inputs
+        kinds = plan_trials(source.domains, TRIALS, self.reference.generator)
+        repeat = secrets.randbelow(len(kinds))
+        bitwise = True
+        for number, kind in enumerate(kinds):
+            self.checkpoint()
+            expected = self._sound_expectation(kind)
+            bitwise &= self._try_once(expected, repeat=number == repeat)
+        controls = self.reference.controls
+        self._check("outputs", True, **(self.worst.evidence or {}), trials=len(kinds))
+        self._check("inputs_unchanged", True)
+        self._check("determinism", True, bitwise=bitwise)
+        self._check("expectation", True, float64=self.reference.has_double)
+        self._check("negative_controls", not controls.weak, passed_wrongly=controls.weak)
+        if controls.weak:
+            self.warnings.append(
+                "the problem is weak: these wrong answers would pass: " + ", ".join(controls.weak)
+            )
+
+    def _sound_expectation(self, kind: Variation) -> Expectation:
+        for _ in range(_UNSOUND_TRIES):
+            expected = self.reference.expect(self.reference.inputs.fresh(kind))
+            if expected.sound:
+                return expected
+            kind = Variation.AS_DRAWN
+        raise DeviceError(
+            "the reference, which was sound when it was prepared, is outside its own bounds"
+        )
+
+    def _try_once(self, expected: Expectation, *, repeat: bool) -> bool:
+        """One verified call; whether a repetition gave the same bits."""
+        self.candidate.place(self.reference.shape.inputs, expected.values)
+        run = self._call(expected, everything=True)
+        self._raise(verify_outputs(run, expected, self.worst, self.reference.controls.lower))
+        precision = self.job.policy.precision
+        self._raise(verify_inputs(run, expected, precision))
+        if self.strict:
+            names = [name for name, _ in self.candidate.state]
+            order = self.reference.state_order(names)
+            self._raise(verify_state(run, expected, names, order, precision))
+        if not repeat:
+            return True
+        again = self._call(expected, everything=False)
+        finding = verify_outputs(again, expected, self.worst)
+        if finding is not None:
+            raise CandidateFailedError(
+                Finding(
+                    Reason.NONDETERMINISTIC,
+                    f"called twice on the same values it was right, then wrong: {finding.message}",
+                    evidence=finding.evidence,
+                )
+            )
+        return all(same_bits(a, b) for a, b in zip(run.outputs, again.outputs, strict=True))
+
+    def _call(self, expected: Expectation, *, everything: bool) -> Run:
+        return self.candidate.run(
+            expected.values,
+            self.call_limit_s,
+            restore=self.reference.stateful,
+            renew=bool(secrets.randbits(1)),
+            everything=everything,
+        )
+
+    def _require_custom_kernel(self) -> None:
+        count = len(self.job.extensions)
+        wanted = self.job.policy.library != "allow"
+        self._check("custom_kernel", count > 0 or not wanted, extensions=count)
+        if wanted and count == 0:
+            raise CandidateFailedError(
+                Finding(
+                    Reason.NO_CUSTOM_KERNEL,
+                    "the program builds no extension: all of its work is done by the library "
+                    "(policy `library: allow` accepts that)",
+                )
+            )
+
+    def _time(self) -> Pairs:
+        self.progress("timing")
+        pairs = time_pairs(
+            self.reference,
+            self.candidate,
+            self.job.timing,
+            self.calibration.noise,
+            call_limit_s=self.call_limit_s,
+            clock_resolution_s=self.calibration.clock_resolution_s,
+            worst=self.worst,
+            baseline=self.job.policy.baseline,
+            checkpoint=self.checkpoint,
+        )
+        clock = pairs.clock
+        self._check("clock", True, excess_s=clock.excess_s, allowed_s=clock.allowed_s)
+        floor = floor_seconds(
+            total_bytes(self.reference.shape.outputs[Mode.WORKING].specs),
+            self.facts.bandwidth_bytes_s,
+            self.facts.cache_bytes,
+        )
+        median = pairs.candidate_time.median
+        self._check("physics", median >= floor, floor_s=floor, median_s=median)
+        if median < floor:
+            raise CandidateFailedError(
+                Finding(
+                    Reason.PHYSICS,
+                    f"{median * 1e6:.1f} us a call is less than writing the output takes "
+                    f"({floor * 1e6:.1f} us)",
+                )
+            )
+        return pairs
+
+    # --- helpers ---------------------------------------------------------------------------
+
+    @property
+    def call_limit_s(self) -> float:
+        """Seconds that one call of the candidate may take."""
+        asked = self.job.policy.time_limit_s
+        return asked or max(_MIN_CALL_LIMIT_S, _CALL_LIMIT_FACTOR * self.reference.call_s)
+
+    def _check(self, name: str, passed: bool, **evidence: Any) -> None:
+        self.checks.append(Check(name=name, passed=passed, evidence=evidence))
+
+    def _raise(self, finding: Finding | None) -> None:
+        if finding is not None:
+            raise CandidateFailedError(finding)
+
+    def _note_failure(self, failure: Finding) -> None:
+        name = _CHECK_OF.get(failure.reason)
+        if name is not None:
+            self._check(name, False, **failure.evidence)
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.stages[name] = time.perf_counter() - start
+
+
+_CHECK_OF = {
+    Reason.MISMATCH: "outputs",
+    Reason.NONFINITE: "outputs",
+    Reason.SCHEMA: "outputs",
+    Reason.PRECISION: "outputs",
+    Reason.STALE: "outputs",
+    Reason.INPUT_MUTATED: "inputs_unchanged",
+    Reason.STATE: "state_after",
+    Reason.NONDETERMINISTIC: "determinism",
+    Reason.CLOCK_DISAGREE: "clock",
+}
+
+
+def _layout_of(program: Program) -> list[tuple[str, tuple[int, ...], str]]:
+    """Names, shapes and dtypes of a program's state; sorted, since order means nothing."""
+    return sorted((name, spec.shape, spec.dtype) for name, spec in program.state)

@@ -1,0 +1,187 @@
+"""Times a candidate against its reference, in pairs of calls.
+
+Both calls of a pair see the same fresh values, in random order, and both results are verified,
+so there is no separate timing phase to recognise. The number of pairs depends on the noise and on
+a budget, never on the candidate's speed as such.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from reward_service.findings import Finding
+from reward_service.judge.clock import ClockEvidence, disagreement
+from reward_service.judge.program import Program, Run, Values
+from reward_service.judge.reference import Reference
+from reward_service.judge.statistics import (
+    NoiseFloor,
+    StopRule,
+    speedup_interval,
+    timing_summary,
+)
+from reward_service.judge.values import Variation
+from reward_service.judge.verify import WorstSeen, verify_outputs
+from reward_service.schemas import Reason, Speedup, Timing
+
+WARM_UP_PAIRS = 3
+_OTHER_VALUES_ONE_IN = 8
+"""One pair in so many sees values of another distribution, so that timed calls cannot be told
+from trials by their values."""
+
+
+@dataclass(frozen=True)
+class TimingPlan:
+    """How much to measure."""
+
+    budget_s: float
+    target_half_width: float = 0.01
+    min_pairs: int = 12
+    max_pairs: int = 120
+
+    def rule(self) -> StopRule:
+        """When to stop."""
+        return StopRule(self.target_half_width, self.min_pairs, self.max_pairs, self.budget_s)
+
+
+@dataclass
+class Samples:
+    """Seconds by the judge's clock and by the runner's claim, call by call."""
+
+    reference: list[tuple[float, float]] = field(default_factory=list)
+    candidate: list[tuple[float, float]] = field(default_factory=list)
+    log_ratios: list[float] = field(default_factory=list)
+
+    def add(self, reference: Run, candidate: Run) -> None:
+        """Note one pair."""
+        self.reference.append((reference.call.wall_s, reference.call.claimed_s))
+        self.candidate.append((candidate.call.wall_s, candidate.call.claimed_s))
+        if reference.call.claimed_s > 0 and candidate.call.claimed_s > 0:
+            self.log_ratios.append(
+                math.log(reference.call.claimed_s / candidate.call.claimed_s)
+            )
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What timing showed."""
+
+    clock: ClockEvidence
+    speedup: Speedup
+    reference_time: Timing
+    candidate_time: Timing
+
+
+class TimedCallFailedError(Exception):
+    """A timed call gave a wrong result."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def time_pairs(
+    reference: Reference,
+    candidate: Program,
+    plan: TimingPlan,
+    noise: NoiseFloor,
+    *,
+    call_limit_s: float,
+    clock_resolution_s: float,
+    worst: WorstSeen,
+    baseline: Literal["eager", "compile"],
+    checkpoint: Callable[[], None],
+) -> Pairs:
+    """Measure until the interval is narrow enough or the budget is spent.
+
+    Raises `TimedCallFailedError` for a wrong result, and `RunnerError` for a failed call.
+    """
+    samples = collect(
+        reference,
+        candidate,
+        plan.rule(),
+        noise,
+        call_limit_s=call_limit_s,
+        worst=worst,
+        checkpoint=checkpoint,
+    )
+    clock = disagreement(samples.candidate, samples.reference, clock_resolution_s)
+    claimed = [claim for _, claim in samples.candidate]
+    if not clock.agrees or not samples.log_ratios or min(claimed) <= 0:
+        raise TimedCallFailedError(
+            Finding(
+                Reason.CLOCK_DISAGREE,
+                "the judge's clock and the times that its process reports do not agree: "
+                f"{clock.excess_s * 1e6:.0f} us a call are unaccounted for, "
+                f"{clock.allowed_s * 1e6:.0f} us allowed",
+                evidence={"excess_s": clock.excess_s, "allowed_s": clock.allowed_s},
+            )
+        )
+    reference_time = timing_summary([claim for _, claim in samples.reference])
+    candidate_time = timing_summary(claimed)
+    floor = noise.at(min(reference_time.median, candidate_time.median))
+    interval = speedup_interval(samples.log_ratios, floor, seed=secrets.randbits(32))
+    speedup = Speedup(
+        value=interval.value, low=interval.low, high=interval.high, baseline=baseline
+    )
+    return Pairs(clock, speedup, reference_time, candidate_time)
+
+
+def collect(
+    reference: Reference,
+    candidate: Program,
+    rule: StopRule,
+    noise: NoiseFloor,
+    *,
+    call_limit_s: float,
+    worst: WorstSeen,
+    checkpoint: Callable[[], None],
+) -> Samples:
+    """Run pairs, verify every result, and keep what the clocks said."""
+    samples = Samples()
+    start = time.monotonic()
+    warm_up = WARM_UP_PAIRS
+    while True:
+        checkpoint()
+        pair = _run_pair(reference, candidate, call_limit_s)
+        expected = reference.expect_after(pair.values, pair.reference)
+        finding = verify_outputs(pair.candidate, expected, worst, reference.controls.lower)
+        if finding is not None and expected.sound:
+            raise TimedCallFailedError(finding)
+        if warm_up:
+            warm_up -= 1
+            continue
+        samples.add(pair.reference, pair.candidate)
+        floor = noise.at(max(pair.reference.call.claimed_s, 1e-9))
+        elapsed = time.monotonic() - start
+        if rule.done(samples.log_ratios, floor, elapsed):
+            return samples
+
+
+@dataclass(frozen=True)
+class _Pair:
+    values: Values
+    reference: Run
+    candidate: Run
+
+
+def _run_pair(reference: Reference, candidate: Program, limit_s: float) -> _Pair:
+    other = secrets.randbelow(_OTHER_VALUES_ONE_IN) == 0
+    values = reference.inputs.fresh(Variation.SPIKED if other else Variation.AS_DRAWN)
+    reference.program.place(reference.shape.inputs, values)
+    candidate.place(reference.shape.inputs, values)
+    runs: dict[bool, Run] = {}
+    first = bool(secrets.randbits(1))
+    renew = bool(secrets.randbits(1))
+    for is_reference in (first, not first):
+        if is_reference:
+            runs[True] = reference.run(values, placed=True, renew=renew)
+        else:
+            runs[False] = candidate.run(
+                values, limit_s, restore=reference.stateful, renew=renew
+            )
+    return _Pair(values, runs[True], runs[False])
