@@ -49,4 +49,3 @@ class Layout:
         """Copy tensors in."""
         for item, offset, tensor in zip(self.specs, self.offsets, tensors, strict=True):
             view(memory, item.shape, item.dtype, offset).copy_(tensor)
-

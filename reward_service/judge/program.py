@@ -90,9 +90,7 @@ class Program:
         answer = self.ask("construct", limit_s, **arguments)
         entries = answer.get("state")
         if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-            raise self.client.failure(
-                Reason.PROTOCOL, "it described its state in no known form"
-            )
+            raise self.client.failure(Reason.PROTOCOL, "it described its state in no known form")
         names = [str(entry.pop("name", ""))[:200] for entry in entries]
         self.state = list(zip(names, self.read_specs(entries), strict=True))
         return answer
@@ -101,9 +99,7 @@ class Program:
         """Copies of parameters and buffers, on the judge's device."""
         layout = Layout.of(item for _, item in self.state)
         memory = SharedMemory.create(layout.end)
-        self.client.request(
-            "export_state", SETUP_LIMIT_S, memory, offsets=list(layout.offsets)
-        )
+        self.client.request("export_state", SETUP_LIMIT_S, memory, offsets=list(layout.offsets))
         tensors = layout.read(memory, self.device.device)
         memory.close()
         return tensors
@@ -125,9 +121,7 @@ class Program:
         answer = self.ask("draw", seed=seed)
         layout = Layout.of(self.read_specs(answer["tensors"]))
         memory = SharedMemory.create(layout.end)
-        self.client.request(
-            "export_drawn", SETUP_LIMIT_S, memory, offsets=list(layout.offsets)
-        )
+        self.client.request("export_drawn", SETUP_LIMIT_S, memory, offsets=list(layout.offsets))
         tensors = layout.read(memory, self.device.device)
         memory.close()
         return answer["tree"], tensors

@@ -157,9 +157,7 @@ class Reference:
         self._fits(inputs.end)
         self.program.bind(self.tree, inputs)
         self.program.place(inputs, self.inputs.fresh(Variation.AS_DRAWN))
-        working = self.program.ask(
-            "probe", REFERENCE_CALL_LIMIT_S, mode=int(Mode.WORKING), seed=1
-        )
+        working = self.program.ask("probe", REFERENCE_CALL_LIMIT_S, mode=int(Mode.WORKING), seed=1)
         specs = self.program.read_specs(working["tensors"])
         if not specs or total_bytes(specs) == 0:
             raise BadProblemError("forward() returns no tensor, or only empty ones")
@@ -223,8 +221,7 @@ class Reference:
             )
         self.call_s = min(first.call.wall_s, again.call.wall_s)
         self.stateful = not all(
-            same_bits(a, b)
-            for a, b in zip(first.state_after, self.random_state, strict=True)
+            same_bits(a, b) for a, b in zip(first.state_after, self.random_state, strict=True)
         )
         if self.has_double and not self._double_agrees(values, first):
             # For instance a generator that draws other numbers in float64.

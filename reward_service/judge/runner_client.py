@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,9 @@ class RunnerSlot:
 
     uid: int | None
     scratch: Path
-    cpus: tuple[int, ...]
+    cpus: Sequence[int]
     limits: dict[str, int | None]
+    namespaces: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class RunnerClient:
             "scratch": str(slot.scratch),
             "cpus": slot.cpus,
             "limits": slot.limits,
+            "namespaces": slot.namespaces,
             "device": device,
         }
         answer = zygote.request(request, (theirs.fileno(), self.page.memory.fd))
@@ -206,9 +209,7 @@ class RunnerClient:
             if self._death.poll(0) and getattr(words, word) != number:
                 raise self._death_cause()
             if elapsed > limit_s:
-                raise self.failure(
-                    Reason.RUN_TIMEOUT, f"a call did not end within {limit_s:.3g} s"
-                )
+                raise self.failure(Reason.RUN_TIMEOUT, f"a call did not end within {limit_s:.3g} s")
 
     def _death_cause(self) -> RunnerError:
         """What the end of the process says about the program that it held."""
@@ -250,4 +251,3 @@ def _reported(error: Any) -> tuple[Reason, str]:
 def _last_line(log: str) -> str:
     lines = [line for line in log.splitlines() if line.strip()]
     return f": {lines[-1][:300]}" if lines else ""
-

@@ -61,14 +61,10 @@ class JudgeService:
         self.zygote = zygote
         self.device = JudgeDevice(config["device"])
         self.memory_limit: int = config["memory_limit"]
-        slots = [
-            RunnerSlot(s["uid"], Path(s["scratch"]), tuple(s["cpus"]), s["limits"])
-            for s in config["slots"]
-        ]
+        slots = [RunnerSlot(scratch=Path(slot.pop("scratch")), **slot) for slot in config["slots"]]
         self.candidate_slot, self.free_slots = slots[0], slots[1:]
         self.references: OrderedDict[ReferenceKey, tuple[Reference, RunnerSlot]] = OrderedDict()
         self.generator = torch.Generator(self.device.device)
-        self.generator.manual_seed(secrets.randbits(62))
         self.facts = self.device.facts()
         stored = config["calibration"]
         self.calibration = Calibration.from_json(stored) if stored else self._calibrate()
@@ -87,17 +83,22 @@ class JudgeService:
                 self.supervisor.send(self._answer(message))
 
     def _answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        seed = secrets.randbits(62)
         try:
-            judgement = self._evaluate(message)
+            judgement = self._evaluate(message, seed)
         except RewardServiceError as error:
             return {"error": {"reason": error.reason, "message": str(error)}}
         except Exception:  # noqa: BLE001 - a bug of ours must not end the judge
             traceback.print_exc()
             return {"error": {"reason": Reason.INTERNAL, "message": "the judge failed"}}
-        return {"judgement": _JUDGEMENT.dump_python(judgement, mode="json")}
+        return {
+            "judgement": _JUDGEMENT.dump_python(judgement, mode="json"),
+            "seed": f"{seed:016x}",
+        }
 
-    def _evaluate(self, message: dict[str, Any]) -> Judgement:
+    def _evaluate(self, message: dict[str, Any], seed: int) -> Judgement:
         policy = Policy.model_validate(message["policy"])
+        self.generator.manual_seed(seed)
         key = ReferenceKey(
             message["problem_source"], policy.precision, policy.baseline == "compile"
         )
@@ -171,6 +172,8 @@ class JudgeService:
     # --- the rest --------------------------------------------------------------------------
 
     def _calibrate(self) -> Calibration:
+        self.generator.manual_seed(secrets.randbits(62))
+
         def candidate() -> Program:
             _empty(self.candidate_slot.scratch)
             return self._start(self.candidate_slot, CandidateError)

@@ -61,9 +61,7 @@ class Samples:
         self.reference.append((reference.call.wall_s, reference.call.claimed_s))
         self.candidate.append((candidate.call.wall_s, candidate.call.claimed_s))
         if reference.call.claimed_s > 0 and candidate.call.claimed_s > 0:
-            self.log_ratios.append(
-                math.log(reference.call.claimed_s / candidate.call.claimed_s)
-            )
+            self.log_ratios.append(math.log(reference.call.claimed_s / candidate.call.claimed_s))
 
 
 @dataclass(frozen=True)
@@ -125,9 +123,7 @@ def time_pairs(
     candidate_time = timing_summary(claimed)
     floor = noise.at(min(reference_time.median, candidate_time.median))
     interval = speedup_interval(samples.log_ratios, floor, seed=secrets.randbits(32))
-    speedup = Speedup(
-        value=interval.value, low=interval.low, high=interval.high, baseline=baseline
-    )
+    speedup = Speedup(value=interval.value, low=interval.low, high=interval.high, baseline=baseline)
     return Pairs(clock, speedup, reference_time, candidate_time)
 
 
@@ -181,7 +177,5 @@ def _run_pair(reference: Reference, candidate: Program, limit_s: float) -> _Pair
         if is_reference:
             runs[True] = reference.run(values, placed=True, renew=renew)
         else:
-            runs[False] = candidate.run(
-                values, limit_s, restore=reference.stateful, renew=renew
-            )
+            runs[False] = candidate.run(values, limit_s, restore=reference.stateful, renew=renew)
     return _Pair(values, runs[True], runs[False])

@@ -119,10 +119,11 @@ class Zygote:
     def _fork_runner(self, message: dict[str, Any], fds: list[int]) -> int:
         log_read, log_write = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(log_read, False)
+        zygote = os.getpid()
         pid = os.fork()
         if pid == 0:
             _become(fds[0], fds[1], log_write, message["cpus"])
-            _run_runner(message)
+            _run_runner(message, zygote)
         os.close(log_write)
         self.children[pid] = _Child(pid, message["uid"], log_read)
         return pid
@@ -153,7 +154,6 @@ class Zygote:
         if child.log_fd >= 0:
             os.close(child.log_fd)
         return answer
-
 
     def _canary(self, message: dict[str, Any]) -> bool:
         """Whether a new process gets a right answer from the device in time."""
@@ -206,13 +206,21 @@ def _run_judge(message: dict[str, Any]) -> NoReturn:
         os._exit(code)
 
 
-def _run_runner(message: dict[str, Any]) -> NoReturn:
+def _run_runner(message: dict[str, Any], parent: int) -> NoReturn:
     code = 70
     try:
         from reward_service.runner.main import serve
 
         scratch = Path(message["scratch"])
-        confine(Confinement(message["uid"], Limits(**message["limits"]), scratch))
+        confine(
+            Confinement(
+                message["uid"],
+                Limits(**message["limits"]),
+                scratch,
+                frozenset(message["namespaces"]),
+            ),
+            parent=parent,
+        )
         os.environ.update(HOME=str(scratch), TMPDIR=str(scratch), TRITON_CACHE_DIR=str(scratch))
         code = serve(
             Channel(socket.socket(fileno=_CHANNEL_FD), max_bytes=1 << 24, accept_fds=True),
@@ -242,13 +250,13 @@ def _run_canary(device: str) -> NoReturn:
         os._exit(code)
 
 
-def main(channel_fd: int, expose: list[str]) -> None:
+def main(channel_fd: int) -> None:
     """Import torch, make the interpreter reachable for other users, and serve."""
     import torch.utils.cpp_extension
 
     torch.set_num_threads(1)
     if os.geteuid() == 0:
-        expose_trees([Path(path) for path in expose])
+        expose_trees()
     channel = Channel(socket.socket(fileno=channel_fd), max_bytes=1 << 24, accept_fds=True)
     channel.send({"ready": True})
     Zygote(channel).serve()

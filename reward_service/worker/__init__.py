@@ -1,0 +1,1 @@
+"""The process tree of one device: supervisor, zygote, judge and runners."""

@@ -1,0 +1,318 @@
+"""The supervisor of one device: it owns the process tree that judges on it, and outlives it.
+
+It imports no torch and runs no foreign code. It prepares what the runners need (user ids,
+directories, the built modules), hands a job to the judge, and waits for the judgement with its
+own eye on the time. When the judge dies or stops answering it tears the tree down, starts a
+fresh one, and says that the device failed, never that the candidate did.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from pydantic import TypeAdapter
+
+from reward_service import __version__
+from reward_service.build.store import ArtifactStore
+from reward_service.devices.detect import Gpu, gpu_of
+from reward_service.devices.nvml import Nvml, NvmlError
+from reward_service.errors import (
+    BadProblemError,
+    CancelledError,
+    DeviceError,
+    InfrastructureError,
+    QueueDeadlineError,
+    StoreError,
+)
+from reward_service.findings import Built, Context, Judgement
+from reward_service.problems.library import ProblemSource
+from reward_service.runner.channel import Channel, ChannelError
+from reward_service.sandbox.isolation import Isolation, require, self_test
+from reward_service.sandbox.uids import UidPool, kill_uid
+from reward_service.schemas import DeviceInfo, Provenance, Reason, Submission
+from reward_service.settings import Settings
+from reward_service.verdicts import harness_hash
+from reward_service.worker.zygote_process import ZygoteProcess
+
+logger = logging.getLogger(__name__)
+
+REFERENCE_SLOTS = 3
+STALL_LIMIT_S = 300.0
+"""A judge that says nothing for so long has stopped; preparing a compiled baseline takes less."""
+_POLL_S = 0.1
+_START_LIMIT_S = 300.0
+_RUNNER_LIMITS = {"file_bytes": 256 << 20, "processes": 512, "open_files": 1024}
+_CPU_ADDRESS_BYTES = 32 << 30
+_CANDIDATE_CPU_S = 1_800
+_REFERENCE_CPU_S = 10 * 86_400
+_JUDGEMENT = TypeAdapter(Judgement)
+_ERRORS: dict[str, type[Exception]] = {
+    Reason.BAD_PROBLEM: BadProblemError,
+    Reason.CANCELLED: CancelledError,
+    Reason.DEVICE_UNHEALTHY: DeviceError,
+}
+
+
+class Supervisor:
+    """Judges submissions on one device: `cpu`, or a GPU such as `cuda:0`."""
+
+    def __init__(self, settings: Settings, device: str) -> None:
+        self.settings = settings
+        self.device = device
+        self.kind = "cpu" if device == "cpu" else "cuda"
+        self._gpu: Gpu | None = None if self.kind == "cpu" else gpu_of(device)
+        self._store = ArtifactStore(settings.artifact_dir, settings.artifact_cache_bytes)
+        self._stack = contextlib.ExitStack()
+        self._zygote: ZygoteProcess | None = None
+        self._judge: Channel | None = None
+        self._facts: dict[str, Any] = {}
+        self._state: Literal["idle", "busy", "quarantined", "starting"] = "starting"
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            directory = self.settings.state_dir.expanduser()
+            pool = UidPool(self.settings.runner_uid_base, directory / "uids")
+            slots = 1 + REFERENCE_SLOTS
+            self._uids = [stack.enter_context(pool.lease()) for _ in range(slots)]
+            self._isolation = self_test(self._uids[0])
+            require(self.settings.min_isolation, self._isolation)
+            self._root = Path(tempfile.mkdtemp(prefix="reward-service-"))
+            stack.callback(shutil.rmtree, self._root, ignore_errors=True)
+            self._root.chmod(0o711)
+            self._slots = [self._slot(number) for number in range(slots)]
+            stack.callback(self._stop)
+            self._start()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def info(self) -> DeviceInfo:
+        """The device as it is now."""
+        return DeviceInfo(
+            device_class=self._facts["device_class"],
+            name=self._facts["name"],
+            uuid=self._facts["uuid"],
+            state=self._state,
+            isolation=self._isolation.level,
+            worker=f"{os.uname().nodename}:{os.getpid()}",
+            memory_bytes=self._facts["memory_bytes"],
+        )
+
+    def judge(
+        self, submission: Submission, problem: ProblemSource, built: Built, context: Context
+    ) -> Judgement:
+        """Judge one built candidate; raises `InfrastructureError` or `BadProblemError`."""
+        context.check()
+        self._state = "busy"
+        scratch = self._root / f"candidate-{os.urandom(6).hex()}"
+        try:
+            if self._judge is None:
+                self._start(context)
+            self._prepare(scratch, self._slots[0]["uid"])
+            request = {
+                "op": "evaluate",
+                "problem_source": problem.source,
+                "candidate_source": submission.candidate.source,
+                "extensions": self._place_modules(built.artifacts, scratch),
+                "scratch": str(scratch),
+                "policy": submission.policy.model_dump(mode="json"),
+                "load_limit_s": self.settings.load_timeout_s,
+                "timing_budget_s": self.settings.timing_budget_s,
+            }
+            answer, clocks = self._ask(request, context)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+            self._state = "idle" if self._judge is not None else "quarantined"
+        if "error" in answer:
+            reason, message = answer["error"]["reason"], answer["error"]["message"]
+            raise _ERRORS.get(reason, InfrastructureError)(message)
+        judgement = _JUDGEMENT.validate_python(answer["judgement"])
+        return replace(judgement, provenance=self._provenance(answer["seed"], clocks))
+
+    # --- asking ----------------------------------------------------------------------------
+
+    def _ask(
+        self, request: dict[str, Any], context: Context
+    ) -> tuple[dict[str, Any], dict[str, float]]:
+        """Send a job and wait; tears the tree down if the judge does not answer."""
+        assert self._judge is not None
+        clocks: dict[str, float] = {}
+        heard = time.monotonic()
+        aborted: InfrastructureError | None = None
+        try:
+            self._judge.send(request)
+            while True:
+                if self._judge.poll(_POLL_S):
+                    message, _ = self._judge.receive(_START_LIMIT_S)
+                    heard = time.monotonic()
+                    if "progress" not in message:
+                        if aborted is not None:
+                            raise aborted
+                        return message, clocks
+                    context.progress(message["progress"])
+                    if message["progress"] == "timing":
+                        clocks = self._clocks()
+                elif time.monotonic() - heard > STALL_LIMIT_S:
+                    raise DeviceError(f"the judge said nothing for {STALL_LIMIT_S:.0f} s")
+                if aborted is None:
+                    try:
+                        context.check()
+                    except (CancelledError, QueueDeadlineError) as error:
+                        aborted = error
+                        self._judge.send({"op": "abort"})
+        except ChannelError as error:
+            self._stop()
+            raise DeviceError(f"the judge of {self.device} ended: {error}") from error
+        except DeviceError:
+            self._stop()
+            raise
+
+    def _place_modules(self, artifacts: Mapping[str, str], scratch: Path) -> dict[str, str]:
+        """Copy the built modules to where the runner may read them: call key -> path."""
+        placed = {}
+        for call, key in artifacts.items():
+            module = self._store.get(key)
+            if module is None:
+                raise StoreError("a module that was built is no longer in the artifact store")
+            target = scratch / module.name
+            shutil.copyfile(module, target)
+            target.chmod(0o644)
+            placed[call] = str(target)
+        return placed
+
+    # --- the process tree ------------------------------------------------------------------
+
+    def _start(self, context: Context | None = None) -> None:
+        progress = context.progress if context else logger.info
+        progress(f"starting the judge of {self.device}")
+        environment = {"CUDA_DEVICE_MAX_CONNECTIONS": "1", "CUDA_CACHE_DISABLE": "1"}
+        environment["CUDA_VISIBLE_DEVICES"] = self._gpu.uuid if self._gpu else ""
+        self._zygote = ZygoteProcess(environment)
+        config = {
+            "device": self.kind,
+            "cpus": self._cores(judge=True),
+            "slots": self._slots,
+            "memory_limit": self.settings.device_memory_bytes,
+            "calibration": self._stored_calibration(),
+        }
+        self._judge = self._zygote.start_judge(config)
+        try:
+            while "facts" not in (message := self._judge.receive(_START_LIMIT_S)[0]):
+                progress(message["progress"])
+        except ChannelError as error:
+            self._stop()
+            raise DeviceError(f"the judge of {self.device} did not start: {error}") from error
+        self._facts = message["facts"]
+        self._store_calibration(message["calibration"])
+        self._state = "idle"
+
+    def _stop(self) -> None:
+        if self._judge is not None:
+            self._judge.close()
+            self._judge = None
+        if self._zygote is not None:
+            self._zygote.close()
+            self._zygote = None
+        if self._isolation.layers["uid"]:
+            for uid in self._uids:
+                kill_uid(uid)
+
+    def _slot(self, number: int) -> dict[str, Any]:
+        holds_uid = self._isolation.layers["uid"]
+        scratch = self._root / f"slot-{number}"
+        uid = self._uids[number] if holds_uid else None
+        self._prepare(scratch, uid)
+        limits = {
+            **_RUNNER_LIMITS,
+            "cpu_s": _CANDIDATE_CPU_S if number == 0 else _REFERENCE_CPU_S,
+            "address_bytes": _CPU_ADDRESS_BYTES if self.kind == "cpu" else None,
+        }
+        return {
+            "uid": uid,
+            "scratch": str(scratch),
+            "cpus": self._cores(judge=False),
+            "limits": limits,
+            "namespaces": sorted(_namespaces(self._isolation)),
+        }
+
+    def _prepare(self, scratch: Path, uid: int | None) -> None:
+        scratch.mkdir(mode=0o700)
+        if uid is not None:
+            os.chown(scratch, uid, uid)
+
+    def _cores(self, *, judge: bool) -> list[int]:
+        """On the CPU device the measured program has a core that the judge does not use."""
+        cores = sorted(os.sched_getaffinity(0))
+        if self.kind != "cpu" or len(cores) < 2:
+            return []
+        return cores[:-1] if judge else cores[-1:]
+
+    # --- provenance and calibration --------------------------------------------------------
+
+    def _provenance(self, seed: str, clocks: dict[str, float]) -> Provenance:
+        return Provenance(
+            service_version=__version__,
+            harness_hash=harness_hash(),
+            device_class=self._facts["device_class"],
+            device_name=self._facts["name"],
+            device_uuid=self._facts["uuid"],
+            driver=self._gpu.driver if self._gpu else None,
+            torch=self._facts["torch"],
+            cuda=self._facts["cuda"],
+            clocks=clocks,
+            isolation=self._isolation.level,
+            seed=seed,
+        )
+
+    def _clocks(self) -> dict[str, float]:
+        if self._gpu is None:
+            return {}
+        try:
+            return Nvml.open(self._gpu.uuid).clocks_mhz()
+        except NvmlError as error:
+            logger.warning("no clocks in the provenance: %s", error)
+            return {}
+
+    def _calibration_path(self) -> Path:
+        identity = [self.device, self._gpu.uuid if self._gpu else os.uname().nodename]
+        digest = hashlib.sha256(json.dumps([*identity, harness_hash()]).encode()).hexdigest()
+        return self.settings.state_dir.expanduser() / "calibration" / f"{digest[:24]}.json"
+
+    def _stored_calibration(self) -> dict[str, Any] | None:
+        path = self._calibration_path()
+        if not path.exists():
+            return None
+        stored: dict[str, Any] = json.loads(path.read_text())
+        return stored
+
+    def _store_calibration(self, calibration: dict[str, Any]) -> None:
+        path = self._calibration_path()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps(calibration))
+        temporary.replace(path)
+
+
+def _namespaces(isolation: Isolation) -> frozenset[str]:
+    if not isolation.layers["uid"]:
+        return frozenset()
+    return frozenset(name for name in ("network", "ipc", "mounts") if isolation.layers[name])
