@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from reward_service.findings import Finding
@@ -21,6 +22,7 @@ from reward_service.judge.accuracy import (
     within,
 )
 from reward_service.judge.program import Run, Values
+from reward_service.runner.values import as_bytes
 from reward_service.schemas import Reason
 
 _UNKNOWN_ERROR = Errors(math.inf, math.inf, math.inf, (), math.nan, math.nan, finite=True)
@@ -39,6 +41,8 @@ class Expectation:
     working: Run
     limits: list[Bounds | None]
     """None: an integer or bool output, compared exactly."""
+    sound: bool = True
+    """False: the reference itself is outside the bounds; these values can judge nobody."""
 
 
 @dataclass
@@ -60,19 +64,24 @@ def expectation(
     """The expectation and its bounds, from the reference's own runs on the same values."""
     limits: list[Bounds | None] = []
     exact: list[Tensor] = []
+    sound = True
     for index, output in enumerate(working.outputs):
         if not (output.is_floating_point() or output.is_complex()):
             limits.append(None)
             exact.append(output if double is None else double.outputs[index])
             continue
         if double is None:
-            exact.append(output.double() if output.is_floating_point() else output.cdouble())
+            exact.append(
+                output.double() if output.is_floating_point() else output.to(torch.complex128)
+            )
             limits.append(bounds(_UNKNOWN_ERROR, output.dtype, precision))
         else:
             exact.append(double.outputs[index])
             own = measure(output, double.outputs[index])
-            limits.append(bounds(own, output.dtype, precision))
-    return Expectation(values, exact, working, limits)
+            limit = bounds(own, output.dtype, precision)
+            sound &= within(own, limit)
+            limits.append(limit)
+    return Expectation(values, exact, working, limits, sound)
 
 
 def verify_outputs(
@@ -175,15 +184,13 @@ def verify_state(
 
 def same_bits(a: Tensor, b: Tensor) -> bool:
     """Equal bit by bit, so that NaN equals itself."""
-    from reward_service.runner.values import as_bytes
-
     return bool((as_bytes(a) == as_bytes(b)).all())
 
 
 def _close(got: Tensor, wanted: Tensor, precision: Precision) -> bool:
     if not (wanted.is_floating_point() or wanted.is_complex()):
         return bool((got == wanted).all())
-    exact = wanted.cdouble() if wanted.is_complex() else wanted.double()
+    exact = wanted.to(torch.complex128) if wanted.is_complex() else wanted.double()
     return within(measure(got, exact), bounds(_NO_ERROR, wanted.dtype, precision))
 
 

@@ -134,13 +134,18 @@ class Runner:
         model = factory(*unflatten(init, []))
         model = model.to(self.window.device)
         self.models = {Mode.WORKING: model}
-        if double:
-            self.models[Mode.DOUBLE] = copy.deepcopy(model).double()
+        twin = double_twin(model) if double else None
+        if twin is not None:
+            self.models[Mode.DOUBLE] = twin
         state = named_state(model)
         if compiled:
             self.models[Mode.WORKING] = cast(nn.Module, torch.compile(model))
         self._save_state()
-        return {"init": init, "state": [{"name": name, **spec(t)} for name, t in state]}
+        return {
+            "init": init,
+            "double": twin is not None,
+            "state": [{"name": name, **spec(t)} for name, t in state],
+        }
 
     def draw(self, memories: list[SharedMemory], seed: int) -> dict[str, Any]:
         """Call `get_inputs()` under a seed and keep what it returns, on the CPU."""
@@ -383,6 +388,14 @@ class CallMemory:
 
 class SchemaError(Exception):
     """A result that does not look like the reference's."""
+
+
+def double_twin(model: nn.Module) -> nn.Module | None:
+    """A copy of a model in float64; None where it cannot be copied or converted."""
+    try:
+        return copy.deepcopy(model).double()
+    except (RuntimeError, TypeError, NotImplementedError):
+        return None
 
 
 def named_state(model: nn.Module) -> list[tuple[str, Tensor]]:
