@@ -14,9 +14,7 @@ import torch
 from torch import Tensor
 
 from reward_service.judge.program import Program, Values
-from reward_service.judge.values import Domain, Variation, detect_domains, generate
-
-JUDGE_MADE = (Domain.SIGNED, Domain.UNIT, Domain.NONNEGATIVE)
+from reward_service.judge.values import Kind, Variation, detect_domains, generate
 
 
 class InputSource:
@@ -35,18 +33,13 @@ class InputSource:
         self.base = list(draws[0])
         self.domains = detect_domains([[t.cpu() for t in draw] for draw in draws])
 
-    @property
-    def variable(self) -> bool:
-        """Whether the judge may choose the distribution of some input."""
-        return any(domain in JUDGE_MADE for domain in self.domains)
-
     def fresh(self, kind: Variation) -> Values:
         """Values that no process has seen before."""
         drawn = self._redraw()
         stored: list[Tensor] = []
         offsets: list[int] = []
         for domain, base, tensor in zip(self.domains, self.base, drawn, strict=True):
-            if domain in JUDGE_MADE:
+            if domain.generated:
                 stored.append(generate(domain, base, kind, self._generator, self._device))
                 offsets.append(secrets.randbelow(max(1, base.numel())))
             else:
@@ -55,6 +48,6 @@ class InputSource:
         return Values.of(stored, offsets, secrets.randbits(62))
 
     def _redraw(self) -> Sequence[Tensor]:
-        if Domain.REDRAW not in self.domains:
+        if all(domain.kind is not Kind.REDRAW for domain in self.domains):
             return self.base
         return self._program.draw(secrets.randbits(62))[1]

@@ -190,8 +190,11 @@ def same_bits(a: Tensor, b: Tensor) -> bool:
 def _close(got: Tensor, wanted: Tensor, precision: Precision) -> bool:
     if not (wanted.is_floating_point() or wanted.is_complex()):
         return bool((got == wanted).all())
-    exact = wanted.to(torch.complex128) if wanted.is_complex() else wanted.double()
-    return within(measure(got, exact), bounds(_NO_ERROR, wanted.dtype, precision))
+    return within(measure(got, _widened(wanted)), bounds(_NO_ERROR, wanted.dtype, precision))
+
+
+def _widened(tensor: Tensor) -> Tensor:
+    return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
 
 
 def _ratio(errors: Errors, limit: Bounds) -> float:

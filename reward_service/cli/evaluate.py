@@ -1,0 +1,166 @@
+"""`reward-service evaluate`: one evaluation on this machine, with no server."""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from reward_service import verdicts
+from reward_service.build.stage import BuildStage
+from reward_service.cli.show import show_verdict
+from reward_service.devices.detect import device_names
+from reward_service.errors import (
+    BadProblemError,
+    InfrastructureError,
+    PrerequisiteError,
+    RequestError,
+)
+from reward_service.findings import Built, Context, Finding
+from reward_service.problems.library import ProblemLibrary, ProblemSource
+from reward_service.rewards.book import RewardBook
+from reward_service.schemas import Outcome, Submission, Verdict
+from reward_service.settings import Settings
+from reward_service.worker.supervisor import Supervisor
+
+EXIT_CORRECT, EXIT_SCORED, EXIT_UNSCORED, EXIT_USAGE = 0, 1, 2, 3
+
+
+def evaluate(
+    problem: Annotated[str, typer.Option(help="A file, or a name that `problems` lists.")],
+    candidate: Annotated[Path, typer.Option(help="The candidate's file.")],
+    device: Annotated[
+        str, typer.Option(help="cpu, cuda (the first GPU) or cuda:N; by default a GPU if any.")
+    ] = "any",
+    stop_after: Annotated[str | None, typer.Option(help="build or correctness.")] = None,
+    reward: Annotated[str, typer.Option(help="A reward config.")] = "log_speedup",
+    precision: Annotated[str, typer.Option(help="fp32, tf32, fp16 or bf16.")] = "fp32",
+    library: Annotated[str, typer.Option(help="partial, forbid or allow.")] = "partial",
+    baseline: Annotated[str, typer.Option(help="eager or compile.")] = "eager",
+    timing: Annotated[bool, typer.Option(help="Measure the speedup.")] = True,
+    time_limit_s: Annotated[float | None, typer.Option(help="Seconds one call may take.")] = None,
+    deadline_s: Annotated[float, typer.Option(help="Seconds to wait in all.")] = 600.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
+    accept_reduced_isolation: Annotated[
+        bool, typer.Option(help="Score although foreign code runs under your own user.")
+    ] = False,
+) -> None:
+    """Evaluate one candidate and print its verdict.
+
+    Exit status: 0 correct (or built, where that was asked), 1 any other scored outcome,
+    2 unscored, 3 bad usage.
+    """
+    console = Console(stderr=True)
+    try:
+        settings = Settings()
+        if accept_reduced_isolation:
+            settings = settings.model_copy(update={"min_isolation": "reduced"})
+        submission = Submission.model_validate(
+            {
+                "problem": _problem(problem),
+                "candidate": {"source": _read(candidate)},
+                "policy": {
+                    "reward": reward,
+                    "precision": precision,
+                    "library": library,
+                    "baseline": baseline,
+                    "timing": timing,
+                    "time_limit_s": time_limit_s,
+                    "stop_after": stop_after,
+                },
+                "deadline_s": deadline_s,
+            }
+        )
+        source = ProblemLibrary(settings.problem_dirs).resolve(submission.problem)
+        with console.status("starting") as status:
+            verdict = run_locally(submission, source, device, settings, status.update)
+    except ValidationError as error:
+        for item in error.errors():
+            field = ".".join(str(part) for part in item["loc"])
+            console.print(f"[red]{field}: {item['msg']}")
+        raise typer.Exit(EXIT_USAGE) from None
+    except (RequestError, PrerequisiteError) as error:
+        console.print(f"[red]{error}")
+        raise typer.Exit(EXIT_USAGE) from None
+    if as_json:
+        sys.stdout.write(verdict.model_dump_json(indent=2) + "\n")
+    else:
+        show_verdict(verdict, Console())
+    raise typer.Exit(_exit_status(verdict))
+
+
+def run_locally(
+    submission: Submission,
+    problem: ProblemSource,
+    device: str,
+    settings: Settings,
+    progress: verdicts.Progress,
+) -> Verdict:
+    """Build and judge in this process's own tree; the verdict, whatever happens."""
+    reward = RewardBook(settings.reward_file).resolve(submission.policy.reward)
+    context = Context(
+        id=uuid.uuid4().hex,
+        deadline=time.time() + submission.deadline_s,
+        progress=progress,
+    )
+    answer = verdicts.Assembler(submission, problem, reward, context.id)
+    try:
+        progress("building")
+        with BuildStage(settings) as build:
+            built = build(submission, problem, context)
+        if isinstance(built, Finding):
+            return answer.from_finding(built)
+        if submission.policy.stop_after == "build":
+            return answer.from_built(built)
+        return _judge(submission, problem, built, device, settings, context, answer)
+    except (InfrastructureError, BadProblemError) as error:
+        return answer.unscored(error.reason, str(error))
+
+
+def _judge(
+    submission: Submission,
+    problem: ProblemSource,
+    built: Built,
+    device: str,
+    settings: Settings,
+    context: Context,
+    answer: verdicts.Assembler,
+) -> Verdict:
+    with Supervisor(settings, _device(device)) as supervisor:
+        judgement = supervisor.judge(submission, problem, built, context)
+    return answer.from_judgement(judgement, built)
+
+
+def _device(name: str) -> str:
+    if name == "cuda":
+        return "cuda:0"
+    if name != "any":
+        return name
+    found = device_names()
+    return found[0] if found else "cpu"
+
+
+def _problem(problem: str) -> dict[str, str]:
+    path = Path(problem)
+    if path.suffix == ".py" or path.is_file():
+        return {"source": _read(path)}
+    return {"name": problem}
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(422, f"{path}: {error}") from error
+
+
+def _exit_status(verdict: Verdict) -> int:
+    if verdict.outcome in (Outcome.CORRECT, Outcome.BUILT):
+        return EXIT_CORRECT
+    return EXIT_UNSCORED if verdict.outcome is Outcome.UNSCORED else EXIT_SCORED
