@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +24,7 @@ from reward_service.errors import (
     PrerequisiteError,
     RequestError,
 )
-from reward_service.findings import Built, Context, Finding
+from reward_service.findings import Context, Finding
 from reward_service.problems.library import ProblemLibrary, ProblemSource
 from reward_service.rewards.book import RewardBook
 from reward_service.schemas import Outcome, Submission, Verdict
@@ -100,41 +102,29 @@ def run_locally(
     problem: ProblemSource,
     device: str,
     settings: Settings,
-    progress: verdicts.Progress,
+    progress: Callable[[str], None],
 ) -> Verdict:
     """Build and judge in this process's own tree; the verdict, whatever happens."""
     reward = RewardBook(settings.reward_file).resolve(submission.policy.reward)
-    context = Context(
-        id=uuid.uuid4().hex,
-        deadline=time.time() + submission.deadline_s,
-        progress=progress,
-    )
-    answer = verdicts.Assembler(submission, problem, reward, context.id)
+    candidate_hash = hashlib.sha256(submission.candidate.source.encode()).hexdigest()
+    subject = verdicts.Subject(uuid.uuid4().hex, problem.hash, candidate_hash)
+    deadline = time.time() + submission.deadline_s
+    context = Context(id=subject.id, deadline=deadline, progress=progress)
+    start = time.perf_counter()
     try:
         progress("building")
         with BuildStage(settings) as build:
             built = build(submission, problem, context)
+        stages = {"build": time.perf_counter() - start}
         if isinstance(built, Finding):
-            return answer.from_finding(built)
+            return verdicts.of_finding(subject, reward, built, stages=stages)
         if submission.policy.stop_after == "build":
-            return answer.from_built(built)
-        return _judge(submission, problem, built, device, settings, context, answer)
+            return verdicts.of_built(subject, built, stages=stages)
+        with Supervisor(settings, _device(device)) as supervisor:
+            judgement = supervisor.judge(submission, problem, built, context)
+        return verdicts.of_judgement(subject, reward, built, judgement, stages=stages)
     except (InfrastructureError, BadProblemError) as error:
-        return answer.unscored(error.reason, str(error))
-
-
-def _judge(
-    submission: Submission,
-    problem: ProblemSource,
-    built: Built,
-    device: str,
-    settings: Settings,
-    context: Context,
-    answer: verdicts.Assembler,
-) -> Verdict:
-    with Supervisor(settings, _device(device)) as supervisor:
-        judgement = supervisor.judge(submission, problem, built, context)
-    return answer.from_judgement(judgement, built)
+        return verdicts.unscored(subject, error.reason, str(error))
 
 
 def _device(name: str) -> str:

@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reward_service.errors import DeviceError
@@ -98,7 +98,7 @@ class Evaluation:
         except CandidateError as error:
             failure = Finding(error.reason, error.message)
         if failure is not None:
-            self._note_failure(failure)
+            failure = self._note_failure(failure)
         return Judgement(
             failure=failure,
             checks=tuple(self.checks),
@@ -281,10 +281,13 @@ class Evaluation:
         if finding is not None:
             raise CandidateFailedError(finding)
 
-    def _note_failure(self, failure: Finding) -> None:
+    def _note_failure(self, failure: Finding) -> Finding:
+        """Turn the evidence of a failure into the check that it belongs to."""
         name = _CHECK_OF.get(failure.reason)
-        if name is not None:
-            self._check(name, False, **failure.evidence)
+        if name is None:
+            return failure
+        self._check(name, False, **failure.evidence)
+        return replace(failure, evidence={})
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
