@@ -1,0 +1,68 @@
+"""Fixtures that many tests share: one judge for the CPU device, since starting it takes seconds."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from reward_service.findings import Built, Context, Judgement
+from reward_service.problems.library import ProblemLibrary, ProblemSource
+from reward_service.schemas import BuildReport, Problem, Submission
+from reward_service.settings import Settings
+from reward_service.worker.supervisor import Supervisor
+
+Judge = Callable[..., Judgement]
+
+
+@pytest.fixture(scope="session")
+def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where artifacts and calibrations of this test run are kept."""
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture(scope="session")
+def settings(state_dir: Path) -> Settings:
+    """Settings of this test run: short measurements, and what isolation the user can have."""
+    return Settings(
+        state_dir=state_dir,
+        min_isolation="standard" if os.geteuid() == 0 else "reduced",
+        timing_budget_s=1.0,
+    )
+
+
+@pytest.fixture(scope="session")
+def supervisor(settings: Settings) -> Iterator[Supervisor]:
+    """The judge of the CPU device."""
+    with Supervisor(settings, "cpu") as running:
+        yield running
+
+
+@pytest.fixture
+def judge(supervisor: Supervisor) -> Judge:
+    """Judge a candidate that needs no build."""
+
+    def judge(problem: str, candidate: str, deadline_s: float = 120, **policy: object) -> Judgement:
+        submission = Submission.model_validate(
+            {
+                "problem": {"source": problem},
+                "candidate": {"source": candidate},
+                "policy": {"library": "allow", **policy},
+            }
+        )
+        return supervisor.judge(
+            submission,
+            inline(problem),
+            Built(report=BuildReport(path="none")),
+            Context(id="test", deadline=time.time() + deadline_s),
+        )
+
+    return judge
+
+
+def inline(source: str) -> ProblemSource:
+    """A problem from its source."""
+    return ProblemLibrary().resolve(Problem(source=source))
