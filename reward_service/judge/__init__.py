@@ -1,0 +1,1 @@
+"""The judge: the trusted process that owns values, clock, comparison and verdict."""
