@@ -12,18 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from reward_service.judge import accuracy
+from reward_service.judge import compare
 from reward_service.judge.accuracy import (
     Bounds,
     Errors,
     bounds,
     classify,
-    element_scale,
     equal,
     measure,
-    row_length,
     within,
 )
+from reward_service.judge.compare import element_scale, row_length
 
 torch.set_num_threads(1)
 
@@ -65,7 +64,7 @@ def test_metrics_equal_an_oracle_whatever_the_chunks(shape, dtype, chunk, seed):
         FLOATS[dtype]
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(accuracy, "_CHUNK", chunk)
+        patch.setattr(compare, "_CHUNK", chunk)
         got = measure(actual, expected)
         scale = element_scale(expected, got.worst_index, actual.dtype)
     assert (got.rel_frobenius, got.worst, got.bias) == pytest.approx(oracle(actual, expected))
@@ -81,7 +80,7 @@ def mutant(dtype: torch.dtype, shape: list[int], seed: int, factor: float):
     expected = actual.double().clone()
     limit = bounds(EXACT, dtype, "fp32")
     place = int(torch.randint(expected.numel(), (), generator=g))
-    index = accuracy.unravel(place, expected.shape)
+    index = compare.unravel(place, expected.shape)
     norm = expected.norm().item()
     allowed = min(
         limit.worst * element_scale(expected, index, dtype),
@@ -125,7 +124,7 @@ def test_the_bound_is_sharp_for_any_shape_and_position(shape, dtype, seed, over)
 def test_a_planted_nan_or_infinity_fails_and_is_found(shape, dtype, value, seed):
     expected = torch.randn(shape, generator=seeded(seed), dtype=torch.float64)
     actual = expected.to(FLOATS[dtype], copy=True)
-    index = accuracy.unravel(seed % actual.numel(), actual.shape)
+    index = compare.unravel(seed % actual.numel(), actual.shape)
     actual[index] = value
     errors = measure(actual, expected)
     assert not errors.finite
@@ -232,7 +231,7 @@ def test_no_temporary_is_larger_than_a_chunk():
         actual, expected = torch.ones(shape), torch.ones(shape, dtype=torch.float64)
         with Watch():
             measure(actual, expected)
-    assert largest <= 8 * accuracy._CHUNK
+    assert largest <= 8 * compare._CHUNK
 
 
 def test_rows_near_zero_do_not_refuse_honest_noise():
