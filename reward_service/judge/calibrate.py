@@ -19,8 +19,8 @@ from reward_service.judge.statistics import NoiseFloor, StopRule
 from reward_service.judge.timing import Samples, collect
 from reward_service.judge.verify import WorstSeen
 
-_ROUNDS = 3
-_RULE = StopRule(target_half_width=0.0, min_pairs=20, max_pairs=20, budget_s=5.0)
+_ROUNDS = 2
+_RULE = StopRule(target_half_width=0.0, min_pairs=20, max_pairs=20, budget_s=2.0)
 _LEAST_FLOOR = 0.002
 _LEAST_RESOLUTION_S = 10e-6
 _CALL_LIMIT_S = 30.0
@@ -44,8 +44,8 @@ PROGRAMS = tuple(
     for expression, shape in (
         ("torch.relu(x)", "1 << 14"),
         ("torch.relu(x)", "1 << 20"),
-        ("x @ x", "512, 512"),
-        ("x @ x @ x @ x", "768, 768"),
+        ("x @ x", "384, 384"),
+        ("x @ x @ x @ x", "512, 512"),
     )
 )
 """From microseconds to milliseconds, bound by launch, by memory and by arithmetic."""

@@ -25,7 +25,9 @@ from reward_service.runner.page import LEAVE, ControlPage, Mode, SharedMemory, S
 from reward_service.schemas import Reason
 
 SETTLE_LIMIT_S = 30.0
-"""Seconds for what a runner does around a call: preparing storage, handing over bytes."""
+"""Seconds for what a runner does of its own: entering call mode, handing over bytes."""
+_PREPARE_LIMIT_S = 1.5
+"""Seconds beyond a call's own limit for preparing it, which on a CPU includes a warm-up call."""
 _LOOK_EVERY = 256
 _SPIN_S = 0.003
 _NAP_S = 50e-6
@@ -129,17 +131,18 @@ class RunnerClient:
         words.mode, words.seed = mode, seed
         words.renew, words.restore = renew, restore
         words.call = number
-        self._await("ready", number, SETTLE_LIMIT_S)
+        # A call that fails while it is prepared is done without ever having been ready.
+        self._await(("ready", "done"), number, limit_s + _PREPARE_LIMIT_S)
         for index, offset in enumerate(offsets):
             words.offsets[index] = offset
         start = time.perf_counter_ns()
         words.go = number
-        self._await("done", number, limit_s)
+        self._await(("done",), number, limit_s)
         wall_s = (time.perf_counter_ns() - start) / 1e9
         status, digest, claimed_s = words.status, words.digest, words.claimed_ns / 1e9
         words.what = What.EVERYTHING if everything else What.OUTPUTS
         words.export = number
-        self._await("exported", number, SETTLE_LIMIT_S)
+        self._await(("exported",), number, SETTLE_LIMIT_S)
         if status != Status.OK:
             raise self.failure(_REASONS.get(status, Reason.PROTOCOL), self.page.text())
         return Call(wall_s, claimed_s, digest)
@@ -188,8 +191,8 @@ class RunnerClient:
         except ChannelError as error:
             raise self.failure(Reason.PROTOCOL, str(error)) from error
 
-    def _await(self, word: str, number: int, limit_s: float) -> None:
-        """Wait until a word of the runner's has the value, the runner dies, or time is up.
+    def _await(self, names: tuple[str, ...], number: int, limit_s: float) -> None:
+        """Wait until one of the runner's words has the value, it dies, or time is up.
 
         Spinning keeps the clock's resolution at a microsecond; past a few milliseconds naps of
         50 us cost nothing that matters and leave the core to others.
@@ -198,7 +201,7 @@ class RunnerClient:
         start = time.monotonic()
         count = 0
         napping = False
-        while getattr(words, word) != number:
+        while not any(getattr(words, name) == number for name in names):
             count += 1
             if napping:
                 time.sleep(_NAP_S)
@@ -206,7 +209,9 @@ class RunnerClient:
                 continue
             elapsed = time.monotonic() - start
             napping = elapsed > _SPIN_S
-            if self._death.poll(0) and getattr(words, word) != number:
+            if self._death.poll(0):
+                if any(getattr(words, name) == number for name in names):
+                    return
                 raise self._death_cause()
             if elapsed > limit_s:
                 raise self.failure(Reason.RUN_TIMEOUT, f"a call did not end within {limit_s:.3g} s")

@@ -249,6 +249,8 @@ class Runner:
         try:
             if words.renew:
                 self.calls.allocate(self.window.device)
+            if self.window.warms and mode is Mode.WORKING:
+                self._warm_up()
             if words.restore:
                 self._restore_state()
             seed_all(words.seed)
@@ -275,9 +277,13 @@ class Runner:
         words.exported = number
 
     def _call(self, mode: Mode) -> Any:
-        arguments = self.calls.arguments(mode)
         with torch.no_grad():
-            return self.models[mode](*arguments)
+            return self.models[mode](*self.calls.arguments(mode))
+
+    def _warm_up(self) -> None:
+        """Call once, untimed, on values of long ago: warm caches, and nothing to learn."""
+        with torch.no_grad():
+            self.models[Mode.WORKING](*self.calls.old_arguments())
 
     def _export(self, mode: Mode, outputs: list[Tensor], everything: bool) -> None:
         results = self.calls.results
@@ -333,6 +339,7 @@ class CallMemory:
         self.specs: list[dict[str, Any]] = []
         self.sources: list[Tensor] = []
         self.inputs: list[Tensor] = []
+        self.old: list[Tensor] = []
         self.memory: SharedMemory | None = None
         self.results: SharedMemory | None = None
         self.expected_tree: dict[str, Any] = {}
@@ -350,6 +357,14 @@ class CallMemory:
         """Copy the inputs out of shared memory, each rotated by its offset."""
         for target, source, offset in zip(self.inputs, self.sources, offsets, strict=True):
             rotate_into(target.view(-1), source, offset)
+
+    def old_arguments(self) -> Any:
+        """Arguments with the values that the first call of all found in memory."""
+        if not self.old:
+            self.old = [source.clone() for source in self.sources]
+        shapes = [tuple(item["shape"]) for item in self.specs]
+        tensors = [old.clone().reshape(n) for old, n in zip(self.old, shapes, strict=True)]
+        return unflatten(self.tree, tensors)
 
     def arguments(self, mode: Mode) -> Any:
         """The arguments of a call."""
