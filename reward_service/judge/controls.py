@@ -93,7 +93,7 @@ def _controls(
             yield name, outputs
     for i, x in enumerate(inputs):
         outputs = [
-            x.to(y.dtype) if x.shape == y.shape and x.numel() and _same_kind(x, y) else y
+            x.to(y) if x.shape == y.shape and x.numel() and _same_kind(x, y) else y
             for y in expected
         ]
         if any(got is not want for got, want in zip(outputs, expected, strict=True)):

