@@ -1,4 +1,4 @@
-"""Residual addition and RMS norm, both sum and norm returned: one pass instead of seven."""
+"""Residual addition and RMS norm, both sum and norm returned: one pass instead of five."""
 
 import torch
 from torch import nn

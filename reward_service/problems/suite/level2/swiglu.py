@@ -1,4 +1,4 @@
-"""SwiGLU of the two halves of each row: silu(gate) * up, in one pass instead of three."""
+"""SwiGLU of the two halves of each row: silu(gate) * up, in one pass instead of two."""
 
 import torch
 from torch import nn
