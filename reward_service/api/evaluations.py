@@ -8,7 +8,6 @@ import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from reward_service import verdicts
@@ -48,11 +47,12 @@ def routes(service: Service) -> APIRouter:
         says. A client that goes away cancels nothing.
         """
         asked = prefer.parse(request.headers.getlist("prefer"))
-        patience_ends = time.monotonic() + submission.deadline_s
-        admitted = await run_in_threadpool(service.admission.admit, submission)
-        taken = await run_in_threadpool(service.intake.take, admitted)
+        admitted = await service.call(service.admission.admit, submission)
+        taken = await service.call(service.intake.take, admitted)
         service.metrics.submission(taken.how)
-        wait_s = max(0.0, patience_ends - time.monotonic())
+        # From acceptance, so that it never ends before the evaluation's own deadline.
+        patience_ends = time.monotonic() + submission.deadline_s
+        wait_s = submission.deadline_s
         if asked.wait_s is not None:
             wait_s = min(wait_s, asked.wait_s)
         record = await _wait(service, request, taken.id, wait_s)
@@ -82,7 +82,7 @@ def routes(service: Service) -> APIRouter:
     )
     async def cancel(id: str) -> Response:
         """Give up one submission; the evaluation ends unless others wait for it as well."""
-        record = await run_in_threadpool(service.lifecycle.cancel, _checked(id))
+        record = await service.call(service.lifecycle.cancel, _checked(id))
         if record is None:
             raise _unknown(id)
         return Response(record.evaluation.model_dump_json(), media_type=JSON)
@@ -116,7 +116,7 @@ async def _out_of_time(service: Service, record: Record) -> str:
 
     The evaluation itself ends too, unless it has also been joined by someone more patient.
     """
-    await run_in_threadpool(service.lifecycle.expire, record.id)
+    await service.call(service.lifecycle.expire, record.id)
     now = await service.load(record.id)
     if now is not None and now.verdict is not None:
         return now.verdict.model_dump_json()

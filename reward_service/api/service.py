@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from typing import TypeVar
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 
 from reward_service.admission import Admission
 from reward_service.api.rate import ServiceRate
@@ -24,6 +26,11 @@ from reward_service.metrics import Metrics
 from reward_service.problems.library import ProblemLibrary
 from reward_service.rewards.book import RewardBook
 from reward_service.settings import Settings
+
+A = TypeVar("A")
+T = TypeVar("T")
+MAX_THREADS = 16
+"""That call Valkey at a time, and so the connections of one API process, or nearly."""
 
 
 class Service:
@@ -46,10 +53,15 @@ class Service:
         self.rate = ServiceRate()
         self.waiters = Waiters(url, self.load, self._done)
         self._sweeper = Sweeper(self.lifecycle, queue, settings.lease_s)
+        self._threads = CapacityLimiter(MAX_THREADS)
 
     async def load(self, id: str) -> Record | None:
         """An evaluation as it is now."""
-        return await run_in_threadpool(self.store.get, id)
+        return await self.call(self.store.get, id)
+
+    async def call(self, function: Callable[[A], T], argument: A) -> T:
+        """Run what blocks in a thread."""
+        return await run_sync(function, argument, limiter=self._threads)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -94,4 +94,4 @@ def run_up(settings: Settings, commands: Commands) -> None:
                 serve(app, listener)
         finally:
             if unusable.is_set():
-                raise typer.Exit(EXIT_PREREQUISITE)
+                sys.exit(EXIT_PREREQUISITE)

@@ -78,7 +78,7 @@ class Intake:
         return Taken(record.id, "joined")
 
     def _start(self, admitted: Admitted, by_key: str, pipe: Pipeline) -> Taken:
-        waiting = self._store.waiting_count()
+        waiting = int(pipe.zcard(keys.DEADLINES)) - int(pipe.scard(keys.HELD))
         if waiting >= self._max_queued:
             raise RequestError(429, f"{waiting} evaluations wait, as many as may; try again later")
         fields = new_record(admitted, self._store.now())

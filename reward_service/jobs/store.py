@@ -82,11 +82,6 @@ class Store:
             depths[name] = (count, max(0.0, self.now() - oldest[0][1]) if oldest else 0.0)
         return depths
 
-    def waiting_count(self) -> int:
-        """How many evaluations wait, over all queues."""
-        with store_errors():
-            return int(self.client.zcard(keys.DEADLINES)) - int(self.client.scard(keys.HELD))
-
     def ping(self) -> None:
         """Raise `StoreError` unless the server answers."""
         with store_errors():

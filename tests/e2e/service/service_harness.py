@@ -56,7 +56,7 @@ class Valkey:
             data_dir=self._directory,
             unix_socket_path=self.socket,
             persist=True,
-            config={"appendonly": "yes", "appendfsync": "always"},
+            config={"appendonly": "yes", "appendfsync": "everysec"},
         )
         self._server.start()
 
@@ -75,11 +75,11 @@ class Valkey:
 class Api:
     """The API in a thread, on a port of its own."""
 
-    def __init__(self, settings: Settings, port: int = 0) -> None:
+    def __init__(self, settings: Settings, port: int = 0, **parts: Any) -> None:
         self._listener = socket.create_server(("127.0.0.1", port))
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.app = create_app(settings)
+        self.app = create_app(settings, **parts)
         self._server = make_server(self.app)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._listener]}
@@ -91,9 +91,13 @@ class Api:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.handle_exit(signal.SIGTERM, None)
-        self._thread.join()
-        self._listener.close()
+        self.stop()
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._server.handle_exit(signal.SIGTERM, None)
+            self._thread.join()
+            self._listener.close()
 
 
 class Fleet:

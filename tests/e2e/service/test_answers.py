@@ -6,7 +6,7 @@ import httpx
 import pytest
 from service_harness import PROBLEM, Fleet, post, start, submission, verdict
 
-from reward_service.schemas import OUTCOME_OF, REASONS, Outcome, Reason, Verdict
+from reward_service.schemas import OUTCOME_OF, Outcome, Reason, Verdict
 from reward_service.verdicts import harness_hash
 
 
