@@ -1,0 +1,58 @@
+"""Runs the API in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from reward_service.errors import PrerequisiteError
+
+GRACE_S = 10
+"""Seconds for answers under way once the process is told to end."""
+
+
+class _Server(uvicorn.Server):
+    """Lets long-polling clients go when the process is told to end, so that it can."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._service = app.state.service
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._service.waiters.release)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0: any. Raises `PrerequisiteError` where there is none to have."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise PrerequisiteError(
+            f"cannot listen on {host}:{port}: {reason}", "give another --port"
+        ) from error
+
+
+def make_server(app: FastAPI) -> uvicorn.Server:
+    """The server of `create_app`'s application."""
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S
+    )
+    return _Server(config, app)
+
+
+def serve(app: FastAPI, listener: socket.socket) -> None:
+    """Answer on `listener` until SIGTERM or SIGINT; then finish what is under way."""
+    make_server(app).run(sockets=[listener])

@@ -1,0 +1,81 @@
+"""Everything that the routes of one API process share."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import TypeVar
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
+from reward_service.admission import Admission
+from reward_service.api.rate import ServiceRate
+from reward_service.jobs.connection import connect
+from reward_service.jobs.intake import Intake
+from reward_service.jobs.lifecycle import Lifecycle
+from reward_service.jobs.queue import JobQueue
+from reward_service.jobs.record import Record
+from reward_service.jobs.registry import Registry
+from reward_service.jobs.repeating import Repeating
+from reward_service.jobs.store import Store
+from reward_service.jobs.sweeper import Sweeper
+from reward_service.jobs.waiters import Waiters
+from reward_service.metrics import Metrics
+from reward_service.problems.library import ProblemLibrary
+from reward_service.rewards.book import RewardBook
+from reward_service.settings import Settings
+
+A = TypeVar("A")
+T = TypeVar("T")
+MAX_THREADS = 16
+"""That call Valkey at a time, and so the connections of one API process, or nearly."""
+
+
+class Service:
+    """The parts, wired together; `running` keeps their threads and tasks."""
+
+    def __init__(
+        self, settings: Settings, url: str, library: ProblemLibrary, book: RewardBook
+    ) -> None:
+        client = connect(url)
+        queue = JobQueue(client)
+        self.settings = settings
+        self.library = library
+        self.book = book
+        self.store = Store(client)
+        self.registry = Registry(client, settings.lease_s)
+        self.lifecycle = Lifecycle(self.store, queue, settings)
+        self.intake = Intake(self.store, self.lifecycle, settings.max_queued)
+        self.admission = Admission(library, book, self.registry.alive, self.registry.known_classes)
+        self.metrics = Metrics(self.store, self.registry)
+        self.rate = ServiceRate()
+        self.waiters = Waiters(url, self.load, self._done)
+        self._sweeper = Sweeper(self.lifecycle, queue, settings.lease_s)
+        self._threads = CapacityLimiter(MAX_THREADS)
+
+    async def load(self, id: str) -> Record | None:
+        """An evaluation as it is now."""
+        return await self.call(self.store.get, id)
+
+    async def call(self, function: Callable[[A], T], argument: A) -> T:
+        """Run what blocks in a thread."""
+        return await run_sync(function, argument, limiter=self._threads)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Read events and sweep while the block lasts."""
+        reader = asyncio.create_task(self.waiters.run())
+        with Repeating("sweeper", self._sweeper.interval_s, self._sweeper.sweep):
+            try:
+                yield
+            finally:
+                reader.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await reader
+
+    def _done(self, record: Record) -> None:
+        self.rate.ended()
+        if record.verdict is not None:
+            self.metrics.verdict(record.verdict)

@@ -1,0 +1,34 @@
+"""The command `reward-service`; one file a command.
+
+Answers go to stdout, everything else to stderr. Exit status 3: bad usage, or something is
+missing on this machine, and the message says what helps.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from reward_service.cli import api, builder, up, worker
+from reward_service.cli.common import EXIT_PREREQUISITE
+from reward_service.errors import RewardServiceError
+
+app = typer.Typer(
+    name="reward-service",
+    help="Judges GPU kernels written by models, and says what they are worth.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (up.up, api.api, worker.worker, builder.builder):
+    app.command()(command)
+
+
+def main() -> None:
+    """Entry point; an error of ours is one line, not a traceback."""
+    try:
+        app()
+    except RewardServiceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(EXIT_PREREQUISITE)

@@ -1,0 +1,60 @@
+"""The names of everything that the service keeps in Valkey, besides RQ's own keys."""
+
+from __future__ import annotations
+
+EVENTS = "reward:events"
+"""Stream; one entry a transition: `id`, `state`."""
+DEADLINES = "reward:deadlines"
+"""Sorted set of all evaluations that are not done: id -> deadline."""
+HELD = "reward:held"
+"""Set of the tickets that somebody works on."""
+QUEUES = "reward:queues"
+"""Set of the queue names ever used."""
+PROCESSES = "reward:processes"
+"""Set of the names of builders and workers, some of them dead."""
+CLASSES = "reward:classes"
+"""Set of the device classes ever served."""
+SWEEPING = "reward:sweeping"
+"""Present while a sweep is recent enough."""
+
+BUILD_QUEUE = "build"
+
+
+def run_queue(device_class: str) -> str:
+    """Name of the queue of a device class."""
+    return f"run:{device_class}"
+
+
+def evaluation(id: str) -> str:
+    """Hash: one evaluation."""
+    return f"reward:evaluation:{id}"
+
+
+def by_key(key: str) -> str:
+    """String: id of the evaluation that does, or did, the work of this key."""
+    return f"reward:key:{key}"
+
+
+def waiting(queue: str) -> str:
+    """Sorted set of the tickets waiting in a queue: ticket -> since when."""
+    return f"reward:waiting:{queue}"
+
+
+def lease(ticket: str) -> str:
+    """String with a time to live: who works on the ticket."""
+    return f"reward:lease:{ticket}"
+
+
+def process(name: str) -> str:
+    """String with a time to live: a live builder or worker."""
+    return f"reward:process:{name}"
+
+
+def ticket(id: str, serial: int) -> str:
+    """Name of the serial-th permission to work on an evaluation."""
+    return f"{id}-{serial}"
+
+
+def id_of(ticket: str) -> str:
+    """The evaluation that a ticket is for."""
+    return ticket.rpartition("-")[0]

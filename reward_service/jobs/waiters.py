@@ -1,0 +1,136 @@
+"""Lets any number of coroutines wait for evaluations over one connection.
+
+One reader follows the events stream from the last entry it saw, so that a reconnect misses
+nothing; since the stream may have been cut or lost meanwhile, it also wakes everyone to look
+for himself. A waiter subscribes first and looks second, so that no end can fall between the
+two. Each evaluation that gets done is loaded once and also handed to `on_done`, waited for
+or not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+
+import redis
+
+from reward_service.errors import StoreError
+from reward_service.jobs import keys
+from reward_service.jobs.connection import Client, connect_reader
+from reward_service.jobs.record import Record
+from reward_service.schemas import State
+
+log = logging.getLogger(__name__)
+
+BLOCK_S = 5.0
+BATCH = 500
+BEGINNING = "0-0"
+SHORTEST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 1.0
+
+
+class Waiters:
+    """Everyone in this process who waits for an evaluation.
+
+    `load` reads an evaluation, or raises `StoreError`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        load: Callable[[str], Awaitable[Record | None]],
+        on_done: Callable[[Record], None],
+    ) -> None:
+        self._url = url
+        self._load = load
+        self._on_done = on_done
+        self._futures: dict[str, set[asyncio.Future[Record | None]]] = defaultdict(set)
+        self._released = False
+        self._last: str | None = None
+
+    @property
+    def count(self) -> int:
+        """How many wait."""
+        return sum(len(futures) for futures in self._futures.values())
+
+    async def wait(self, id: str, timeout_s: float) -> Record | None:
+        """The evaluation once it is done, or as it is after `timeout_s` or `release`.
+
+        None: there is none of this id. Raises `StoreError`.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + timeout_s
+        while True:
+            future: asyncio.Future[Record | None] = loop.create_future()
+            self._futures[id].add(future)
+            try:
+                record = await self._load(id)
+                left = until - loop.time()
+                over = record is None or record.state is State.DONE
+                if over or self._released or left <= 0:
+                    return record
+                await asyncio.wait([future], timeout=left)
+            finally:
+                self._futures[id].discard(future)
+                if not self._futures[id]:
+                    del self._futures[id]
+            if future.done() and (done := future.result()) is not None:
+                return done
+
+    def release(self) -> None:
+        """Let everyone go with what is known: the process is about to end."""
+        self._released = True
+        self._wake_all()
+
+    async def run(self) -> None:
+        """Follow the stream until cancelled."""
+        pause = SHORTEST_PAUSE_S
+        while True:
+            client = connect_reader(self._url, BLOCK_S)
+            try:
+                await self._catch_up(client)
+                pause = SHORTEST_PAUSE_S
+                while True:
+                    await self._read(client)
+            except (redis.RedisError, OSError, StoreError) as error:
+                log.warning("events: %s; trying again", error)
+            except Exception:
+                log.exception("the reader of events failed; it begins again")
+            finally:
+                await client.aclose()
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_S)
+
+    async def _catch_up(self, client: Client) -> None:
+        """Begin at the end of the stream, or where the last connection broke."""
+        await client.ping()
+        if self._last is None:
+            latest = await client.xrevrange(keys.EVENTS, count=1)
+            self._last = latest[0][0].decode() if latest else BEGINNING
+        self._wake_all()
+
+    async def _read(self, client: Client) -> None:
+        streams = {keys.EVENTS: self._last or BEGINNING}
+        block_ms = int(BLOCK_S * 1000)
+        for _, entries in await client.xread(streams, count=BATCH, block=block_ms) or []:
+            for entry, fields in entries:
+                if fields[b"state"].decode() == State.DONE:
+                    await self._done(fields[b"id"].decode())
+                self._last = entry.decode()
+
+    async def _done(self, id: str) -> None:
+        record = await self._load(id)
+        if record is None:  # it has expired since
+            return
+        for future in self._futures.get(id, ()):
+            if not future.done():
+                future.set_result(record)
+        self._on_done(record)
+
+    def _wake_all(self) -> None:
+        for futures in self._futures.values():
+            for future in futures:
+                if not future.done():
+                    future.set_result(None)
