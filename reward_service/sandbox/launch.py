@@ -77,6 +77,8 @@ def _become(spec: dict[str, Any], parent: int, status: int) -> NoReturn:
         )
         if spec["cwd"] is not None:
             os.chdir(spec["cwd"])
+        for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and kept by an exec
+            signal.signal(ignored, signal.SIG_DFL)
         os.execve(spec["argv"][0], spec["argv"], spec["env"])
     except BaseException as error:  # noqa: BLE001 - whatever it is, the command must not start
         told = getattr(error, "missing", f"{type(error).__name__}: {error}")
