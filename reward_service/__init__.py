@@ -1,3 +1,3 @@
-"""Decides whether a GPU kernel written by a model is correct and fast, and says what that is worth."""
+"""Decides whether a GPU kernel written by a model is correct and fast, and what that is worth."""
 
 __version__ = "0.1.0"

@@ -124,9 +124,7 @@ def _processes(alive: Sequence[Process]) -> Iterator[Metric]:
     yield _gauge("devices", "Devices of live workers", ["device_class", "state"], counted)
 
 
-def _gauge(
-    name: str, text: str, labels: Sequence[str], values: Mapping[Any, float]
-) -> Metric:
+def _gauge(name: str, text: str, labels: Sequence[str], values: Mapping[Any, float]) -> Metric:
     """One family; `values` by tuples of label values."""
     family = GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=labels)
     for label_values, value in values.items():

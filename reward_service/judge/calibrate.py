@@ -60,7 +60,7 @@ class Calibration:
 
     def as_json(self) -> dict[str, Any]:
         """For the disk."""
-        return {"noise": self.noise.as_json(), "clock_resolution_s": self.clock_resolution_s}
+        return {"noise": self.noise.to_json(), "clock_resolution_s": self.clock_resolution_s}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
@@ -75,7 +75,7 @@ def calibrate(
     progress: Callable[[str], None],
 ) -> Calibration:
     """Run the A/A pairs of every program."""
-    points: list[tuple[float, float]] = []
+    points: dict[float, float] = {}
     resolution = _LEAST_RESOLUTION_S
     for number, source in enumerate(PROGRAMS):
         progress(f"calibrating: A/A {number + 1} of {len(PROGRAMS)}")
@@ -83,9 +83,9 @@ def calibrate(
         rounds = [_one_pair(reference, new_candidate(), directory) for _ in range(_ROUNDS)]
         duration = statistics.median(c for samples in rounds for _, c in samples.reference)
         bias = max(abs(statistics.median(samples.log_ratios)) for samples in rounds)
-        points.append((duration, max(_LEAST_FLOOR, bias)))
+        points[duration] = max(_LEAST_FLOOR, bias)
         resolution = max(resolution, *(_excess_difference(samples) for samples in rounds))
-    return Calibration(NoiseFloor(sorted(points)), resolution)
+    return Calibration(NoiseFloor(tuple(sorted(points.items()))), resolution)
 
 
 def _one_pair(reference: Reference, twin: Program, directory: str) -> Samples:
@@ -111,7 +111,7 @@ def _one_pair(reference: Reference, twin: Program, directory: str) -> Samples:
             reference,
             twin,
             _RULE,
-            NoiseFloor([(1.0, 0.0)]),
+            NoiseFloor(((1.0, 0.0),)),
             call_limit_s=_CALL_LIMIT_S,
             worst=WorstSeen(),
             checkpoint=lambda: None,

@@ -248,7 +248,13 @@ class Evaluation:
             checkpoint=self.checkpoint,
         )
         clock = pairs.clock
-        self._check("clock", True, excess_s=clock.excess_s, allowed_s=clock.allowed_s)
+        self._check(
+            "clock",
+            True,
+            excess_s=clock.excess_s,
+            allowed_s=clock.allowed_s,
+            overhead_s=clock.overhead_s,
+        )
         floor = floor_seconds(
             total_bytes(self.reference.shape.outputs[Mode.WORKING].specs),
             self.facts.bandwidth_bytes_s,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -32,7 +32,12 @@ from reward_service.schemas import Reason
 REFERENCE_CALL_LIMIT_S = 60.0
 _MAX_DROPPED = 8
 """Parameters of which the dropped-parameter control is tried."""
-_LOWER = {"fp32": ("tf32", "fp16", "bf16"), "tf32": ("bf16",), "fp16": ("bf16",), "bf16": ()}
+_LOWER: dict[Precision, tuple[Literal["tf32", "fp16", "bf16"], ...]] = {
+    "fp32": ("tf32", "fp16", "bf16"),
+    "tf32": ("bf16",),
+    "fp16": ("bf16",),
+    "bf16": (),
+}
 """Precisions below each policy's, by which a secret downgrade is recognised."""
 
 

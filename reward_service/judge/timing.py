@@ -60,11 +60,10 @@ class Samples:
     log_ratios: list[float] = field(default_factory=list)
 
     def add(self, reference: Run, candidate: Run) -> None:
-        """Note one pair."""
+        """Note one pair; both claims must be above 0."""
         self.reference.append((reference.call.wall_s, reference.call.claimed_s))
         self.candidate.append((candidate.call.wall_s, candidate.call.claimed_s))
-        if reference.call.claimed_s > 0 and candidate.call.claimed_s > 0:
-            self.log_ratios.append(math.log(reference.call.claimed_s / candidate.call.claimed_s))
+        self.log_ratios.append(math.log(reference.call.claimed_s / candidate.call.claimed_s))
 
 
 @dataclass(frozen=True)
@@ -110,20 +109,14 @@ def time_pairs(
         worst=worst,
         checkpoint=checkpoint,
     )
-    clock = disagreement(samples.candidate, samples.reference, clock_resolution_s)
-    claimed = [claim for _, claim in samples.candidate]
-    if not clock.agrees or not samples.log_ratios or min(claimed) <= 0:
-        raise TimedCallFailedError(
-            Finding(
-                Reason.CLOCK_DISAGREE,
-                "the judge's clock and the times that its process reports do not agree: "
-                f"{clock.excess_s * 1e6:.0f} us a call are unaccounted for, "
-                f"{clock.allowed_s * 1e6:.0f} us allowed",
-                evidence={"excess_s": clock.excess_s, "allowed_s": clock.allowed_s},
-            )
-        )
+    try:
+        clock = disagreement(samples.candidate, samples.reference, clock_resolution_s)
+    except ValueError as error:
+        raise DeviceError(str(error)) from error
+    if clock.reason is not None:
+        raise TimedCallFailedError(_clock_finding(clock.reason))
     reference_time = timing_summary([claim for _, claim in samples.reference])
-    candidate_time = timing_summary(claimed)
+    candidate_time = timing_summary([claim for _, claim in samples.candidate])
     floor = noise.at(min(reference_time.median, candidate_time.median))
     interval = speedup_interval(samples.log_ratios, floor, seed=secrets.randbits(32))
     speedup = Speedup(value=interval.value, low=interval.low, high=interval.high, baseline=baseline)
@@ -145,6 +138,7 @@ def collect(
     start = time.monotonic()
     warm_up = WARM_UP_PAIRS
     unsound = 0
+    in_candidate = 0.0
     while True:
         checkpoint()
         pair = _run_pair(reference, candidate, call_limit_s)
@@ -160,11 +154,24 @@ def collect(
         if warm_up:
             warm_up -= 1
             continue
+        if pair.reference.call.claimed_s <= 0:
+            raise DeviceError("the device's own marks gave the reference no time at all")
+        if pair.candidate.call.claimed_s <= 0:
+            raise TimedCallFailedError(_clock_finding("a call claims to have taken no time"))
         samples.add(pair.reference, pair.candidate)
-        floor = noise.at(max(pair.reference.call.claimed_s, 1e-9))
-        elapsed = time.monotonic() - start
-        if rule.done(samples.log_ratios, floor, elapsed):
+        # What the candidate takes does not count: its speed must not decide how often it is
+        # measured.
+        in_candidate += pair.candidate.call.wall_s
+        floor = noise.at(pair.reference.call.claimed_s)
+        if rule.done(samples.log_ratios, floor, time.monotonic() - start - in_candidate):
             return samples
+
+
+def _clock_finding(reason: str) -> Finding:
+    return Finding(
+        Reason.CLOCK_DISAGREE,
+        f"the judge's clock and the times that the candidate's process tells disagree: {reason}",
+    )
 
 
 @dataclass(frozen=True)

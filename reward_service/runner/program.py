@@ -17,7 +17,7 @@ from typing import Any
 
 import torch.utils.cpp_extension as cpp_extension
 
-from reward_service.formats.extension_call import ExtensionCall
+from reward_service.formats.extension_call import ExtensionCall, Kind
 
 
 class UnknownExtensionError(RuntimeError):
@@ -42,7 +42,7 @@ def answer_extension_calls(modules: Mapping[str, str]) -> None:
     """Answer `load_inline` and `load` from `modules`: key of the call -> path of its module."""
     loaded: dict[str, ModuleType] = {}
 
-    def answer(kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ModuleType:
+    def answer(kind: Kind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ModuleType:
         key = ExtensionCall.capture(kind, args, kwargs).key
         if key not in modules:
             raise UnknownExtensionError(

@@ -99,7 +99,10 @@ FAILURES = {
     ),
     "no bias": ("return torch.tanh(x @ self.linear.weight.T)", Reason.MISMATCH),
     "zeros": ("return torch.zeros_like(x)", Reason.MISMATCH),
-    "NaN somewhere": ("y = self.right(x).clone()\ny[3, 5] = float('nan')\nreturn y", Reason.NONFINITE),
+    "NaN somewhere": (
+        "y = self.right(x).clone()\ny[3, 5] = float('nan')\nreturn y",
+        Reason.NONFINITE,
+    ),
     "another shape": ("return self.right(x)[:1]", Reason.SCHEMA),
     "broadcastable shape": ("return self.right(x)[None]", Reason.SCHEMA),
     "another dtype": ("return self.right(x).double()", Reason.SCHEMA),
@@ -278,7 +281,10 @@ BAD_PROBLEMS = {
     "syntax": ("def (", "SyntaxError"),
     "no Model": (PROBLEM.replace("class Model", "class Other"), "no class Model"),
     "no get_inputs": (PROBLEM.replace("get_inputs", "inputs"), "get_inputs"),
-    "returns no tensor": (PROBLEM.replace("return torch.tanh(self.linear(x))", "return 1"), "no tensor"),
+    "returns no tensor": (
+        PROBLEM.replace("return torch.tanh(self.linear(x))", "return 1"),
+        "no tensor",
+    ),
     "returns an object": (
         PROBLEM.replace("return torch.tanh(self.linear(x))", "return object()"),
         "neither tensor nor data",
@@ -301,7 +307,9 @@ BAD_PROBLEMS = {
         "not deterministic",
     ),
     "inputs of changing shape": (
-        PROBLEM.replace("torch.randn(64, 128)", "torch.randn(int(torch.randint(1, 10**3, ())), 128)"),
+        PROBLEM.replace(
+            "torch.randn(64, 128)", "torch.randn(int(torch.randint(1, 10**3, ())), 128)"
+        ),
         "shapes",
     ),
     "exits": (PROBLEM + "\nimport os; os._exit(0)", "ended itself"),
