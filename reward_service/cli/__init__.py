@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from reward_service.cli import api, builder, up, worker
+from reward_service.cli import api, builder, evaluate, problems, up, worker
 from reward_service.cli.common import EXIT_PREREQUISITE
 from reward_service.errors import RewardServiceError
 
@@ -21,7 +21,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (up.up, api.api, worker.worker, builder.builder):
+for command in (
+    up.up,
+    api.api,
+    worker.worker,
+    builder.builder,
+    evaluate.evaluate,
+    problems.problems,
+):
     app.command()(command)
 
 

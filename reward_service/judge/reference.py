@@ -267,7 +267,7 @@ class Reference:
         output = next((i for i, limit in enumerate(expected.limits) if limit is not None), None)
         if output is None or not self.has_double:
             return {}
-        profiles = {}
+        profiles: dict[str, Errors] = {}
         for name in _LOWER[self.key.precision]:
             self.program.write_state([lower_precision(t, name) for t in self.random_state])
             rounded = Values.of(
