@@ -1,13 +1,15 @@
 """Measures how well this device can tell two equal programs apart (A/A).
 
-Two runners hold the same program and are timed like a reference and a candidate. What their
-ratio strays from 1 by becomes the noise floor of that duration, and what their unaccounted wall
-time differs by becomes the resolution of the judge's clock. A pair of processes can carry a bias
-that its own bootstrap interval does not see, so each program is tried in several pairs.
+Two runners hold the same program and are timed like a reference and a candidate. A pair of
+processes can carry a bias that its own bootstrap interval does not see: what the ratio strays
+from 1 by beyond that interval becomes the noise floor of that duration. What their unaccounted
+wall time differs by becomes the resolution of the judge's clock. Each program is tried in
+several pairs of processes.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from typing import Any, Self
 
 from reward_service.judge.program import Program
 from reward_service.judge.reference import Reference
-from reward_service.judge.statistics import NoiseFloor, StopRule
+from reward_service.judge.statistics import NoiseFloor, StopRule, speedup_interval
 from reward_service.judge.timing import Samples, collect
 from reward_service.judge.verify import WorstSeen
 
@@ -82,7 +84,7 @@ def calibrate(
         reference = reference_of(source)
         rounds = [_one_pair(reference, new_candidate(), directory) for _ in range(_ROUNDS)]
         duration = statistics.median(c for samples in rounds for _, c in samples.reference)
-        bias = max(abs(statistics.median(samples.log_ratios)) for samples in rounds)
+        bias = max(_unseen_bias(samples) for samples in rounds)
         points[duration] = max(_LEAST_FLOOR, bias)
         resolution = max(resolution, *(_excess_difference(samples) for samples in rounds))
     return Calibration(NoiseFloor(tuple(sorted(points.items()))), resolution)
@@ -118,6 +120,12 @@ def _one_pair(reference: Reference, twin: Program, directory: str) -> Samples:
         )
     finally:
         twin.end()
+
+
+def _unseen_bias(samples: Samples) -> float:
+    """How far the log ratio strays from 0 beyond its own bootstrap interval."""
+    interval = speedup_interval(samples.log_ratios, floor=0.0)
+    return max(0.0, math.log(interval.low), -math.log(interval.high))
 
 
 def _excess_difference(samples: Samples) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import gc
 import random
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -42,6 +43,8 @@ from reward_service.runner.window import Window, open_window, rotate_into, synch
 
 _SPINS = 2_000
 _NAP_S = 50e-6
+_OUT_OF_MEMORY = re.compile(r"can't allocate memory|bad_alloc|out of memory")
+"""How torch's CPU allocator, C++ and CUDA say so where no exception type does."""
 
 
 class RefusedError(Exception):
@@ -437,7 +440,7 @@ def failure(error: Exception) -> dict[str, str]:
     """An exception of the program as data."""
     kind = Status.EXCEPTION
     text = f"{type(error).__name__}: {error}"
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or _OUT_OF_MEMORY.search(text):
         kind = Status.OUT_OF_MEMORY
     elif isinstance(error, SchemaError):
         kind, text = Status.SCHEMA, str(error)

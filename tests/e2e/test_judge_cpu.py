@@ -77,7 +77,7 @@ def test_a_slow_candidate_is_slow(judge):
     slow = with_forward("for _ in range(4): self.right(x)\nreturn self.right(x)")
     judgement = judge(PROBLEM, slow)
     assert judgement.failure is None
-    assert judgement.speedup.high < 0.5
+    assert judgement.speedup.high < 0.7
 
 
 def test_plain_torch_has_no_kernel_of_its_own(judge):
@@ -231,7 +231,7 @@ return torch.zeros_like(x)
 
 def test_the_reference_is_nowhere_in_the_candidates_process(judge):
     body = """
-names = [name for name, module in list(sys.modules.items()) if hasattr(module, 'get_inputs')]
+names = [name for name, module in list(sys.modules.items()) if 'get_inputs' in vars(module)]
 big = [t for t in gc.get_objects() if isinstance(t, torch.Tensor) and t.shape == x.shape]
 assert not names, names
 assert len(big) <= 2, len(big)
