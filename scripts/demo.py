@@ -82,9 +82,12 @@ def service(kind: str, console: Console) -> Iterator[str]:
         command.append("--accept-reduced-isolation")
     url = f"http://127.0.0.1:{port}"
     log = ROOT / ".demo.log"
-    with log.open("w") as output, subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-    ) as process:
+    with (
+        log.open("w") as output,
+        subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        ) as process,
+    ):
         try:
             with console.status(f"starting the service ({kind}); its log is {log.name}"):
                 wait_until_ready(url, process)

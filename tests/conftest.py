@@ -43,7 +43,12 @@ def supervisor(settings: Settings) -> Iterator[Supervisor]:
 
 @pytest.fixture
 def judge(supervisor: Supervisor) -> Judge:
-    """Judge a candidate that needs no build."""
+    """Judge a candidate that needs no build, on the CPU."""
+    return judge_on(supervisor)
+
+
+def judge_on(supervisor: Supervisor) -> Judge:
+    """A function that judges a candidate that needs no build."""
 
     def judge(problem: str, candidate: str, deadline_s: float = 120, **policy: object) -> Judgement:
         submission = Submission.model_validate(
