@@ -54,6 +54,10 @@ class Metrics:
         self._stages = histogram("stage_seconds", "Time in a stage", STAGE_BUCKETS, ["stage"])
         self._total = histogram("evaluation_seconds", "Acceptance to verdict", TOTAL_BUCKETS)
         self._reward = histogram("reward", "Rewards of scored verdicts", REWARD_BUCKETS)
+        # With buckets below zero the client library gives no sum, since it can fall.
+        self._cumulative = Gauge(
+            "reward_cumulative", "Sum of all rewards; it can fall", namespace=PREFIX, registry=own
+        )
         self._speedup = histogram("speedup_ratio", "Speedups of correct ones", SPEEDUP_BUCKETS)
         build = Gauge("build_info", "Always 1", ["version", "harness"], PREFIX, registry=own)
         build.labels(__version__, harness_hash()[:12]).set(1)
@@ -73,6 +77,7 @@ class Metrics:
                 self._stages.labels(stage).observe(seconds)
         if verdict.reward is not None:
             self._reward.observe(verdict.reward)
+            self._cumulative.inc(verdict.reward)
         if verdict.speedup is not None:
             self._speedup.observe(verdict.speedup.value)
 
