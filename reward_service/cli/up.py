@@ -23,6 +23,9 @@ def up(
     port: Annotated[int | None, typer.Option(help="Port of the API; 0: any.")] = None,
     host: Annotated[str | None, typer.Option(help="Address that the API listens on.")] = None,
     cpu: Annotated[bool, typer.Option("--cpu", help="Judge on the CPU, GPUs or not.")] = False,
+    builders: Annotated[
+        int | None, typer.Option(min=1, help="Builder processes; by default one for two cores.")
+    ] = None,
     accept_reduced_isolation: Annotated[
         bool,
         typer.Option(
@@ -31,24 +34,32 @@ def up(
         ),
     ] = False,
 ) -> None:
-    """Run everything here: Valkey if there is no REDIS_URL, the API, a builder, the devices."""
+    """Run everything here: Valkey if there is no REDIS_URL, the API, builders, the devices."""
     from reward_service.devices.detect import device_names
 
     start()
     isolation = "reduced" if accept_reduced_isolation else None
     settings = load_settings(port=port, host=host, min_isolation=isolation)
     devices = ["cpu"] if cpu else device_names() or ["cpu"]
-    run_up(settings, commands(devices))
+    run_up(settings, commands(devices, builders or default_builders()))
 
 
-def commands(devices: Sequence[str]) -> Commands:
-    """The children by name: a builder, and a worker for each device."""
+def default_builders() -> int:
+    """A build keeps about two compilers busy."""
+    return max(1, len(os.sched_getaffinity(0)) // 2)
+
+
+def commands(devices: Sequence[str], builders: int) -> Commands:
+    """The children by name: the builders, and a worker for each device."""
     this = [sys.executable, "-m", "reward_service.cli"]
     workers = {
         f"worker {device}": [*this, "worker", "--device", device, "--with-parent"]
         for device in devices
     }
-    return {"builder": [*this, "builder", "--with-parent"], **workers}
+    compiling = {
+        f"builder {number + 1}": [*this, "builder", "--with-parent"] for number in range(builders)
+    }
+    return {**compiling, **workers}
 
 
 def run_up(settings: Settings, commands: Commands) -> None:
