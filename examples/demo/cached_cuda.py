@@ -89,6 +89,8 @@ torch::Tensor chain_slow(torch::Tensor x, torch::Tensor residual, torch::Tensor 
                          torch::Tensor scale) {
     x = x.contiguous();
     residual = residual.contiguous();
+    bias = bias.contiguous();
+    scale = scale.contiguous();
     auto y = torch::empty_like(x);
     slow_kernel<<<16, 32>>>(x.data_ptr<float>(), residual.data_ptr<float>(),
                             bias.data_ptr<float>(), scale.data_ptr<float>(), y.data_ptr<float>(),

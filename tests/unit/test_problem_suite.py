@@ -211,6 +211,13 @@ def test_it_leaves_its_inputs_alone_and_returns_memory_of_its_own(name: str) -> 
         assert torch.equal(then, now) if isinstance(then, torch.Tensor) else then == now
 
 
+@every_problem
+def test_its_outputs_are_contiguous_so_that_any_candidate_can_match_their_strides(
+    name: str,
+) -> None:
+    assert all(output.is_contiguous() for output in Loaded(name).outputs())
+
+
 def test_the_suite_needs_nothing_but_torch() -> None:
     for path in SUITE.rglob("*.py"):
         assert set(imports(path)) <= {"torch", "torch.nn"}, path

@@ -11,6 +11,7 @@ from torch.utils.cpp_extension import load_inline
 SOURCE = r"""
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 // exp(x) of x <= 0 within 2 ulp, without a branch or a call, so that loops over it vectorise.
 static inline float exp_negative(float x) {
@@ -40,6 +41,12 @@ static inline float tanh_(float x) {
     return std::copysign((1.f - e) / (1.f + e), x);
 }
 
+// Small loops, because the compiler vectorises them and not one large one.
+template <bool tangent>
+static void activate(const float* a, const float* b, float* out, int64_t n) {
+    for (int64_t k = 0; k < n; ++k) out[k] = tangent ? tanh_(a[k] + b[k]) : sigmoid(a[k] + b[k]);
+}
+
 // projected: batch x steps x 4 hidden, recurrent: batch x 4 hidden, cell: batch x hidden (in
 // place), outputs: batch x steps x hidden, of which this step is written.
 void lstm_step(torch::Tensor projected, torch::Tensor recurrent, torch::Tensor cell,
@@ -49,19 +56,18 @@ void lstm_step(torch::Tensor projected, torch::Tensor recurrent, torch::Tensor c
                     outputs.is_contiguous(),
                 "expected contiguous tensors");
     const int64_t batch = outputs.size(0), steps = outputs.size(1), hidden = outputs.size(2);
+    std::vector<float> gates(4 * hidden);
+    float *i = gates.data(), *f = i + hidden, *g = f + hidden, *o = g + hidden;
     for (int64_t b = 0; b < batch; ++b) {
         const float* p = projected.data_ptr<float>() + (b * steps + step) * 4 * hidden;
         const float* r = recurrent.data_ptr<float>() + b * 4 * hidden;
         float* c = cell.data_ptr<float>() + b * hidden;
         float* h = outputs.data_ptr<float>() + (b * steps + step) * hidden;
-        for (int64_t k = 0; k < hidden; ++k) {
-            const float i = sigmoid(p[k] + r[k]);
-            const float f = sigmoid(p[hidden + k] + r[hidden + k]);
-            const float g = tanh_(p[2 * hidden + k] + r[2 * hidden + k]);
-            const float o = sigmoid(p[3 * hidden + k] + r[3 * hidden + k]);
-            c[k] = f * c[k] + i * g;
-            h[k] = o * tanh_(c[k]);
-        }
+        activate<false>(p, r, i, 2 * hidden);  // f lies behind i
+        activate<true>(p + 2 * hidden, r + 2 * hidden, g, hidden);
+        activate<false>(p + 3 * hidden, r + 3 * hidden, o, hidden);
+        for (int64_t k = 0; k < hidden; ++k) c[k] = f[k] * c[k] + i[k] * g[k];
+        for (int64_t k = 0; k < hidden; ++k) h[k] = o[k] * tanh_(c[k]);
     }
 }
 """
