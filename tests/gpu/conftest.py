@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from reward_service.worker.supervisor import Supervisor
 from tests.conftest import Judge, judge_on
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-_BUILDERS = 8
+_BUILDERS = os.cpu_count() or 1
 
 Evaluate = Callable[[str, Path], Judgement | Finding]
 

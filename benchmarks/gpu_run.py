@@ -1,0 +1,80 @@
+"""Runs the tests that need a GPU, and the demo, and writes what came of them as JSON.
+
+python benchmarks/gpu_run.py OUTPUT_DIRECTORY [--only tests|demo]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.provenance import provenance  # noqa: E402 - the root must be on the path first
+
+
+def main() -> int:
+    """0 if every test passed and every outcome was the expected one."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--only", choices=["tests", "demo"])
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    code = 0
+    if arguments.only != "demo":
+        code |= run_tests(arguments.output / "gpu_tests.json")
+    if arguments.only != "tests":
+        code |= run_demo(arguments.output / "demo.json")
+    return code
+
+
+def run_tests(output: Path) -> int:
+    """pytest on tests/gpu; one row a test."""
+    report = output.with_suffix(".xml")
+    command = [sys.executable, "-m", "pytest", "tests/gpu", "-rA", f"--junitxml={report}"]
+    code = subprocess.run(command, cwd=ROOT, check=False).returncode
+    rows = [row(case) for case in ElementTree.parse(report).iter("testcase")]
+    report.unlink()
+    write(output, "benchmarks/gpu_run.py --only tests", {"exit_status": code, "tests": rows})
+    return code
+
+
+def row(case: ElementTree.Element) -> dict[str, Any]:
+    """One test's outcome from its JUnit element."""
+    outcome, message = "passed", ""
+    for child in case:
+        if child.tag in ("failure", "error", "skipped"):
+            outcome = child.tag
+            message = (child.get("message") or "")[:500]
+    return {
+        "test": case.get("name"),
+        "outcome": outcome,
+        "seconds": float(case.get("time", 0)),
+        "message": message,
+    }
+
+
+def run_demo(output: Path) -> int:
+    """scripts/demo.py on every device there is."""
+    rows = output.with_suffix(".rows.json")
+    command = [sys.executable, "scripts/demo.py", "--json", str(rows)]
+    code = subprocess.run(command, cwd=ROOT, check=False).returncode
+    write(output, "benchmarks/gpu_run.py --only demo", {"rows": json.loads(rows.read_text())})
+    rows.unlink()
+    return code
+
+
+def write(output: Path, script: str, results: dict[str, Any]) -> None:
+    """One result file with its provenance."""
+    whole = {"provenance": provenance(script), **results}
+    output.write_text(json.dumps(whole, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
