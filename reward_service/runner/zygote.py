@@ -221,7 +221,8 @@ def _run_runner(message: dict[str, Any], parent: int) -> NoReturn:
             ),
             parent=parent,
         )
-        os.environ.update(HOME=str(scratch), TMPDIR=str(scratch), TRITON_CACHE_DIR=str(scratch))
+        places = ("HOME", "TMPDIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
+        os.environ.update(dict.fromkeys(places, str(scratch)), USER="runner")
         code = serve(
             Channel(socket.socket(fileno=_CHANNEL_FD), max_bytes=1 << 24, accept_fds=True),
             _SECOND_FD,
