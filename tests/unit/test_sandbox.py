@@ -42,8 +42,8 @@ def alive(pid: int) -> bool:
 
 
 @pytest.fixture
-def pool(tmp_path: Path) -> UidPool:
-    return UidPool(61_000, tmp_path / "uids")
+def pool() -> UidPool:
+    return UidPool(61_000)
 
 
 @pytest.fixture
@@ -91,22 +91,25 @@ def python(program: str, box: Confinement, **given: object) -> Completed:
 
 
 @root
-def test_self_test_finds_every_layer_holding_here() -> None:
-    found = isolation.self_test(61_300)
+def test_self_test_finds_every_layer_holding_here(pool: UidPool) -> None:
+    with pool.lease() as uid:
+        found = isolation.self_test(uid)
     assert found.problems == ()
     assert found.level == "standard"
     isolation.require("standard", found)
 
 
 @root
-def test_self_test_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_self_test_leaves_nothing_behind(pool: UidPool) -> None:
     before = set(os.listdir("/dev/shm")), Path("/proc/sysvipc/shm").read_text()
-    isolation.self_test(61_300)
+    with pool.lease() as uid:
+        isolation.self_test(uid)
     assert (set(os.listdir("/dev/shm")), Path("/proc/sysvipc/shm").read_text()) == before
 
 
+@root
 def test_self_test_without_the_steps_reports_what_gets_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pool: UidPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The checks can fail: the same checks, with a `confine` that does nothing."""
     checks = Path(isolation.__file__).with_name("checks.py").read_text()
@@ -118,7 +121,8 @@ def test_self_test_without_the_steps_reports_what_gets_through(
         )
     )
     monkeypatch.setattr(isolation, "_CHECKS", str(disarmed))
-    found = isolation.self_test(61_300)
+    with pool.lease() as uid:
+        found = isolation.self_test(uid)
     assert found.level == "reduced"
     assert not any(found.layers[name] for name in ("network", "ipc", "no_new_privs", "rlimits"))
     with pytest.raises(PrerequisiteError, match="no_new_privs"):
