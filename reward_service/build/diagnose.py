@@ -23,7 +23,8 @@ _MISSING = re.compile(
     r"^(?P<file>/[^:\n]+):\d+:\d+: fatal error: (?P<header>[\w./-]+): No such file", re.MULTILINE
 )
 _NO_MEMORY = re.compile(
-    r"^[\w./+-]+: (?:out of memory|virtual memory exhausted|.*Cannot allocate memory)|std::bad_alloc",
+    r"^[\w./+-]+: (?:out of memory|virtual memory exhausted|.*Cannot allocate memory)|"
+    r"std::bad_alloc",
     re.MULTILINE,
 )
 _TOO_LARGE = re.compile(r"File too large|file size limit", re.IGNORECASE)

@@ -10,7 +10,6 @@ one of time or memory is not. Nothing of the candidate runs in this process.
 from __future__ import annotations
 
 import contextlib
-import subprocess
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import TracebackType
@@ -19,6 +18,7 @@ from typing import Self
 from reward_service.build import diagnose, flags, stock
 from reward_service.build.compile import Bounds, compiled
 from reward_service.build.flags import Flags
+from reward_service.build.gpus import list_gpus
 from reward_service.build.key import artifact_key
 from reward_service.build.store import ArtifactStore, module_name
 from reward_service.build.toolchain import Toolchain
@@ -111,7 +111,10 @@ class BuildStage:
     @cached_property
     def arch(self) -> str:
         """The compute capability to build for."""
-        return self._settings.cuda_arch or _gpu_arch() or _DEFAULT_ARCH
+        if self._settings.cuda_arch:
+            return self._settings.cuda_arch
+        gpus = list_gpus()
+        return gpus[0].compute_capability if gpus else _DEFAULT_ARCH
 
     def _calls(
         self, source: str, problem: str, context: Context
@@ -215,14 +218,3 @@ def _together(reports: list[BuildReport]) -> BuildReport:
         seconds=sum(r.seconds for r in reports),
         log_tail=diagnose.log_tail("".join(r.log_tail for r in reports)),
     )
-
-
-def _gpu_arch() -> str | None:
-    """The compute capability of the first GPU, if there is one."""
-    argv = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
-    except (FileNotFoundError, subprocess.TimeoutExpired):
-        return None
-    lines = done.stdout.split()
-    return lines[0] if done.returncode == 0 and lines else None

@@ -3,8 +3,8 @@
 Each slot of a pool is one uid and one file; whoever holds the file's `flock` has the uid. The
 kernel drops the lock when the holder dies, so no slot is ever lost. The files are in one place of
 the host (or container), because a uid belongs to it and not to one service's state: any number
-of processes and pools may share it. The lock belongs to the descriptor: a fork that outlives the holder
-keeps the slot unless it closes it (`confine.close_all_but`).
+of processes and pools may share it. The lock belongs to the descriptor: a fork that outlives the
+holder keeps the slot unless it closes it (`confine.close_all_but`).
 
 A process group is not enough to end a tree: a child that calls `setsid` leaves it. All processes
 of a uid can be found by anyone with root, whatever they did.

@@ -17,6 +17,7 @@ import pytest
 
 from reward_service.errors import InfrastructureError, PrerequisiteError
 from reward_service.sandbox import isolation, mounts
+from reward_service.sandbox.box import Boxes
 from reward_service.sandbox.confine import Confinement, Limits, close_all_but, confine
 from reward_service.sandbox.run import Completed, run
 from reward_service.sandbox.tree import Tree
@@ -518,3 +519,35 @@ def test_blocked_ancestor_is_the_topmost(tmp_path: Path) -> None:
     blocked = mounts.blocked_ancestor(str(inner / "x"))
     tops = [p for p in reversed(inner.parents) if not p.stat().st_mode & 0o001]
     assert blocked == str(tops[0])
+
+
+# --- boxes -----------------------------------------------------------------------------------
+
+
+def test_boxes_remove_what_the_dead_left_and_nothing_else(tmp_path: Path) -> None:
+    with Boxes.prepare(tmp_path, 61_000) as living:
+        abandoned = living.folder.parent / "abandoned"
+        (abandoned / "inner").mkdir(parents=True)
+        (abandoned / "lock").write_text("")
+        unknown = living.folder.parent / "unknown"
+        unknown.mkdir()
+        with Boxes.prepare(tmp_path, 61_000) as other:
+            assert living.folder.exists()
+            assert other.folder.exists()
+            assert not abandoned.exists()
+            assert unknown.exists()
+        assert not other.folder.exists()
+    assert not living.folder.exists()
+
+
+def test_a_box_has_a_scratch_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
+    with Boxes.prepare(tmp_path, 61_000) as boxes:
+        with boxes.open(LIMITS) as one, boxes.open(LIMITS) as two:
+            assert one.scratch is not None
+            assert one.scratch != two.scratch
+            assert (one.uid == two.uid) == (not ROOT)
+            done = shell(f"echo x > here; ls {two.scratch}", one)
+            assert (one.scratch / "here").exists()
+            if ROOT:
+                assert "Permission denied" in done.output_tail or "No such" in done.output_tail
+        assert not one.scratch.exists()
