@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 import shutil
@@ -14,6 +15,9 @@ from reward_service.sandbox.confine import Confinement, Limits
 from reward_service.sandbox.isolation import Isolation, self_test
 from reward_service.sandbox.uids import UidPool
 
+_LOCK = "lock"
+_NEW = "new-"
+
 
 @dataclass(frozen=True)
 class Boxes:
@@ -24,37 +28,52 @@ class Boxes:
     isolation: Isolation
 
     @classmethod
-    def prepare(cls, state_dir: Path, uid_base: int) -> Boxes:
-        """Boxes below `state_dir`; finds out what the sandbox is worth here (0.1 s).
+    @contextlib.contextmanager
+    def prepare(cls, state_dir: Path, uid_base: int) -> Iterator[Boxes]:
+        """Boxes below `state_dir`, after finding out what the sandbox is worth here (0.1 s).
 
-        Removes what processes that died before left. Raises OSError where it cannot write.
+        Removes what was left by processes that died. Raises OSError where it cannot write.
         """
-        folder = state_dir / "scratch"
-        folder.mkdir(parents=True, exist_ok=True)
-        pool = UidPool(uid_base, state_dir / "uids")
+        root = state_dir / "scratch"
+        root.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(root)
+        pool = UidPool(uid_base)
         if os.geteuid() == 0:
             with pool.lease() as uid:
                 isolation = self_test(uid)
         else:
             isolation = self_test(uid_base)
-        boxes = cls(folder, pool, isolation)
-        boxes._remove_abandoned()
-        return boxes
+        name = secrets.token_hex(8)
+        new, folder = root / f"{_NEW}{name}", root / name
+        new.mkdir()
+        new.chmod(0o755)
+        with (new / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            new.rename(folder)  # nobody takes it for abandoned before it is locked
+            try:
+                yield cls(folder, pool, isolation)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
 
     @contextlib.contextmanager
     def open(self, limits: Limits) -> Iterator[Confinement]:
         """A confinement whose scratch directory only its user can enter; both end with it."""
         with contextlib.ExitStack() as stack:
             uid = stack.enter_context(self.pool.lease()) if self.isolation.layers["uid"] else None
-            scratch = self.folder / f"{os.getpid()}-{secrets.token_hex(8)}"
+            scratch = self.folder / secrets.token_hex(8)
             scratch.mkdir(mode=0o700)
             stack.callback(shutil.rmtree, scratch, ignore_errors=True)
             if uid is not None:
                 os.chown(scratch, uid, uid)
             yield self.isolation.confinement(uid, limits, scratch)
 
-    def _remove_abandoned(self) -> None:
-        for left in self.folder.iterdir():
-            owner = left.name.partition("-")[0]
-            if owner.isdigit() and not Path("/proc", owner).exists():
-                shutil.rmtree(left, ignore_errors=True)
+
+def _remove_abandoned(root: Path) -> None:
+    """Remove the folders whose owner no longer holds their lock; a pid would say nothing about
+    processes of another container that shares the directory."""
+    for folder in root.iterdir():
+        if folder.name.startswith(_NEW):
+            continue
+        with contextlib.suppress(FileNotFoundError, BlockingIOError), (folder / _LOCK).open() as f:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,9 +1,10 @@
 """Leases user ids to sandboxed processes, and ends everything that a user id runs.
 
 Each slot of a pool is one uid and one file; whoever holds the file's `flock` has the uid. The
-kernel drops the lock when the holder dies, so no slot is ever lost, and any number of processes
-of one host may share a pool. The lock belongs to the descriptor: a fork that outlives the holder
-keeps the slot unless it closes it (`confine.close_all_but`).
+kernel drops the lock when the holder dies, so no slot is ever lost. The files are in one place of
+the host (or container), because a uid belongs to it and not to one service's state: any number
+of processes and pools may share it. The lock belongs to the descriptor: a fork that outlives the
+holder keeps the slot unless it closes it (`confine.close_all_but`).
 
 A process group is not enough to end a tree: a child that calls `setsid` leaves it. All processes
 of a uid can be found by anyone with root, whatever they did.
@@ -27,16 +28,22 @@ from reward_service.errors import InfrastructureError
 from reward_service.sandbox import libc, processes
 from reward_service.sandbox.confine import LOWEST_UID
 
+LOCKS = Path("/run/reward-service/uids")
+"""Where all pools of this host keep their locks."""
+
 _SWEEP_S = 10.0
 _SHARED_DIRS = ("/dev/shm", "/dev/mqueue", "/tmp", "/var/tmp")
 
 
 @dataclass(frozen=True)
 class UidPool:
-    """The uids `base` up to `base + size - 1`; `directory` holds a lock file for each."""
+    """The uids `base` up to `base + size - 1`; `directory` holds a lock file for each.
+
+    Leasing needs root.
+    """
 
     base: int
-    directory: Path
+    directory: Path = LOCKS
     size: int = 256
 
     def __post_init__(self) -> None:

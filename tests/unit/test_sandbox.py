@@ -17,6 +17,7 @@ import pytest
 
 from reward_service.errors import InfrastructureError, PrerequisiteError
 from reward_service.sandbox import isolation, mounts
+from reward_service.sandbox.box import Boxes
 from reward_service.sandbox.confine import Confinement, Limits, close_all_but, confine
 from reward_service.sandbox.run import Completed, run
 from reward_service.sandbox.tree import Tree
@@ -42,8 +43,8 @@ def alive(pid: int) -> bool:
 
 
 @pytest.fixture
-def pool(tmp_path: Path) -> UidPool:
-    return UidPool(61_000, tmp_path / "uids")
+def pool() -> UidPool:
+    return UidPool(61_000)
 
 
 @pytest.fixture
@@ -91,22 +92,25 @@ def python(program: str, box: Confinement, **given: object) -> Completed:
 
 
 @root
-def test_self_test_finds_every_layer_holding_here() -> None:
-    found = isolation.self_test(61_300)
+def test_self_test_finds_every_layer_holding_here(pool: UidPool) -> None:
+    with pool.lease() as uid:
+        found = isolation.self_test(uid)
     assert found.problems == ()
     assert found.level == "standard"
     isolation.require("standard", found)
 
 
 @root
-def test_self_test_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_self_test_leaves_nothing_behind(pool: UidPool) -> None:
     before = set(os.listdir("/dev/shm")), Path("/proc/sysvipc/shm").read_text()
-    isolation.self_test(61_300)
+    with pool.lease() as uid:
+        isolation.self_test(uid)
     assert (set(os.listdir("/dev/shm")), Path("/proc/sysvipc/shm").read_text()) == before
 
 
+@root
 def test_self_test_without_the_steps_reports_what_gets_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pool: UidPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The checks can fail: the same checks, with a `confine` that does nothing."""
     checks = Path(isolation.__file__).with_name("checks.py").read_text()
@@ -118,7 +122,8 @@ def test_self_test_without_the_steps_reports_what_gets_through(
         )
     )
     monkeypatch.setattr(isolation, "_CHECKS", str(disarmed))
-    found = isolation.self_test(61_300)
+    with pool.lease() as uid:
+        found = isolation.self_test(uid)
     assert found.level == "reduced"
     assert not any(found.layers[name] for name in ("network", "ipc", "no_new_privs", "rlimits"))
     with pytest.raises(PrerequisiteError, match="no_new_privs"):
@@ -514,3 +519,35 @@ def test_blocked_ancestor_is_the_topmost(tmp_path: Path) -> None:
     blocked = mounts.blocked_ancestor(str(inner / "x"))
     tops = [p for p in reversed(inner.parents) if not p.stat().st_mode & 0o001]
     assert blocked == str(tops[0])
+
+
+# --- boxes -----------------------------------------------------------------------------------
+
+
+def test_boxes_remove_what_the_dead_left_and_nothing_else(tmp_path: Path) -> None:
+    with Boxes.prepare(tmp_path, 61_000) as living:
+        abandoned = living.folder.parent / "abandoned"
+        (abandoned / "inner").mkdir(parents=True)
+        (abandoned / "lock").write_text("")
+        unknown = living.folder.parent / "unknown"
+        unknown.mkdir()
+        with Boxes.prepare(tmp_path, 61_000) as other:
+            assert living.folder.exists()
+            assert other.folder.exists()
+            assert not abandoned.exists()
+            assert unknown.exists()
+        assert not other.folder.exists()
+    assert not living.folder.exists()
+
+
+def test_a_box_has_a_scratch_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
+    with Boxes.prepare(tmp_path, 61_000) as boxes:
+        with boxes.open(LIMITS) as one, boxes.open(LIMITS) as two:
+            assert one.scratch is not None
+            assert one.scratch != two.scratch
+            assert (one.uid == two.uid) == (not ROOT)
+            done = shell(f"echo x > here; ls {two.scratch}", one)
+            assert (one.scratch / "here").exists()
+            if ROOT:
+                assert "Permission denied" in done.output_tail or "No such" in done.output_tail
+        assert not one.scratch.exists()

@@ -1,0 +1,220 @@
+"""The build stage: lifts a candidate's extensions out of it and has a module made for each.
+
+    (Submission, problem source, Context) -> Built | Finding
+
+The ladder has two rungs here: the artifact store, then the stock build. A failure that must
+repeat itself (an error in the candidate's source) is kept as an artifact is, under the same key;
+one of time or memory is not. Nothing of the candidate runs in this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import TracebackType
+from typing import Self
+
+from reward_service.build import diagnose, flags, stock
+from reward_service.build.compile import Bounds, compiled
+from reward_service.build.flags import Flags
+from reward_service.build.gpus import list_gpus
+from reward_service.build.key import artifact_key
+from reward_service.build.store import ArtifactStore, module_name
+from reward_service.build.toolchain import Toolchain
+from reward_service.findings import Built, Context, Finding
+from reward_service.formats import kernelbench
+from reward_service.formats.extension_call import ExtensionCall
+from reward_service.formats.record import record
+from reward_service.sandbox import isolation
+from reward_service.sandbox.box import Boxes
+from reward_service.schemas import BuildReport, Reason, Submission
+from reward_service.settings import Settings
+
+_DEFAULT_ARCH = "9.0"
+_FINAL = frozenset({Reason.BUILD_FAILED, Reason.BUILD_FORBIDDEN})
+
+
+@dataclass(frozen=True)
+class _Made:
+    """One module, and how it came about."""
+
+    key: str
+    report: BuildReport
+    warnings: tuple[str, ...]
+
+
+class BuildStage:
+    """Builds submissions, one at a time; a context manager.
+
+    On entry it finds out what the sandbox is worth here and raises PrerequisiteError if that is
+    less than `min_isolation`.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._state_dir = settings.state_dir.expanduser()
+        self._store = ArtifactStore(settings.artifact_dir, settings.artifact_cache_bytes)
+        self._stack = contextlib.ExitStack()
+        self._boxes: Boxes | None = None
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            prepared = Boxes.prepare(self._state_dir, self._settings.runner_uid_base)
+            self._boxes = stack.enter_context(prepared)
+            isolation.require(self._settings.min_isolation, self._boxes.isolation)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._boxes = None
+        self._stack.close()
+
+    def __call__(self, submission: Submission, problem: str, context: Context) -> Built | Finding:
+        """Build every extension of the candidate.
+
+        `problem` is the reference's source. Raises PrerequisiteError if this machine lacks the
+        compiler, QueueDeadlineError or CancelledError when nobody waits any more.
+        """
+        context.check()
+        found = self._calls(submission.candidate.source, problem, context)
+        if isinstance(found, Finding):
+            return found
+        calls, notes = found
+        if not calls:
+            return Built(report=BuildReport(path="none"), warnings=notes)
+        made: dict[str, _Made] = {}
+        for call in calls:
+            result = self._make(call, context)
+            if isinstance(result, Finding):
+                return result
+            made[call.key] = result
+        cuda = any(call.with_cuda for call in calls)
+        warnings = [*notes, *(w for m in made.values() for w in m.warnings)]
+        return Built(
+            artifacts={key: m.key for key, m in made.items()},
+            report=_together([m.report for m in made.values()]),
+            compiler=self.toolchain.describe(cuda=cuda),
+            warnings=tuple(dict.fromkeys(warnings)),
+        )
+
+    @cached_property
+    def toolchain(self) -> Toolchain:
+        """What this machine compiles with."""
+        return Toolchain.find(self._state_dir)
+
+    @cached_property
+    def arch(self) -> str:
+        """The compute capability to build for."""
+        if self._settings.cuda_arch:
+            return self._settings.cuda_arch
+        gpus = list_gpus()
+        return gpus[0].compute_capability if gpus else _DEFAULT_ARCH
+
+    def _calls(
+        self, source: str, problem: str, context: Context
+    ) -> tuple[list[ExtensionCall], tuple[str, ...]] | Finding:
+        """The calls that the source shows, and those that running its module level shows."""
+        extraction = kernelbench.extract(source)
+        if isinstance(extraction, Finding):
+            return replace(extraction, build=BuildReport(path="none"))
+        calls = {call.key: call for call in extraction.calls}
+        if extraction.needs_recording is None:
+            return list(calls.values()), ()
+        context.progress("recording what the candidate builds")
+        recording = record(
+            source,
+            self._open_boxes,
+            problem=problem if extraction.in_function else None,
+            timeout_s=self._settings.load_timeout_s,
+            memory_bytes=self._settings.build_memory_bytes,
+            poll=context.check,
+        )
+        if isinstance(recording, Finding):
+            return replace(recording, build=BuildReport(path="none"))
+        calls.update((call.key, call) for call in recording.calls)
+        notes = () if recording.note is None else (f"recording: {recording.note}",)
+        return list(calls.values()), notes
+
+    def _make(self, call: ExtensionCall, context: Context) -> _Made | Finding:
+        """One rung after the other."""
+        toolchain = self.toolchain
+        toolchain.require(cuda=call.with_cuda)
+        chosen = flags.choose(call, toolchain)
+        if isinstance(chosen, Finding):
+            return replace(chosen, build=BuildReport(path="stock"))
+        key = artifact_key(call, chosen, chosen.target(self.arch), toolchain)
+        known = self._known(key, chosen)
+        if known is not None:
+            return known
+        context.progress(f"compiling {call.name or 'an extension'}"[:80])
+        return self._stock(call, chosen, key, context)
+
+    def _known(self, key: str, chosen: Flags) -> _Made | Finding | None:
+        failure = self._store.get_failure(key)
+        if failure is not None:
+            report = BuildReport(path="cache", cached=True, log_tail=failure["log_tail"])
+            return Finding(Reason(failure["reason"]), failure["message"], build=report)
+        meta = self._store.meta(key)
+        if meta is None or self._store.get(key) is None:
+            return None
+        report = BuildReport(path="cache", cached=True, log_tail=meta["log_tail"])
+        return _Made(key, report, (*chosen.warnings, *meta["warnings"]))
+
+    def _stock(
+        self, call: ExtensionCall, chosen: Flags, key: str, context: Context
+    ) -> _Made | Finding:
+        plan = stock.plan(call, chosen, self.arch, module_name(key), self.toolchain)
+        settings = self._settings
+        bounds = Bounds(
+            settings.build_timeout_s, settings.build_memory_bytes, settings.build_output_bytes
+        )
+        with compiled(
+            plan,
+            self.toolchain,
+            self._open_boxes,
+            bounds,
+            cuda=call.with_cuda,
+            poll=context.check,
+        ) as result:
+            if isinstance(result, Finding):
+                if result.reason in _FINAL and result.build is not None:
+                    kept = {
+                        "reason": result.reason.value,
+                        "message": result.message,
+                        "log_tail": result.build.log_tail,
+                    }
+                    self._store.put_failure(key, kept)
+                return result
+            log = diagnose.log_tail(result.log)
+            meta = {
+                "log_tail": log,
+                "warnings": list(plan.warnings),
+                "compiler": self.toolchain.describe(cuda=call.with_cuda),
+                "seconds": result.seconds,
+            }
+            self._store.put(key, result.module, meta)
+        report = BuildReport(path="stock", seconds=result.seconds, log_tail=log)
+        return _Made(key, report, (*chosen.warnings, *plan.warnings))
+
+    @property
+    def _open_boxes(self) -> Boxes:
+        if self._boxes is None:
+            raise RuntimeError("the build stage is used outside of its `with` block")
+        return self._boxes
+
+
+def _together(reports: list[BuildReport]) -> BuildReport:
+    """One report for all extensions: the slowest rung, the seconds of all."""
+    cached = all(r.cached for r in reports)
+    return BuildReport(
+        path="cache" if cached else "stock",
+        cached=cached,
+        seconds=sum(r.seconds for r in reports),
+        log_tail=diagnose.log_tail("".join(r.log_tail for r in reports)),
+    )
