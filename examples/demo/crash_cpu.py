@@ -42,19 +42,23 @@ torch::Tensor chain_fast(torch::Tensor x, torch::Tensor residual, torch::Tensor 
 // Right, but each step is a pass of its own, with an indirect call an element.
 torch::Tensor chain_slow(torch::Tensor x, torch::Tensor residual, torch::Tensor bias,
                          torch::Tensor scale) {
-    using Step = std::function<float(float v, float bias, float scale, float residual)>;
+    using Step = std::function<void(float& v, float& gate, float bias, float scale, float r)>;
     const std::vector<Step> steps = {
-        [](float v, float bias, float, float) { return v + bias; },
-        [](float v, float, float, float) {
-            return v * (std::min(std::max(v + 3.f, 0.f), 6.f) / 6.f);
+        [](float& v, float&, float bias, float, float) { v += bias; },
+        [](float& v, float& gate, float, float, float) { gate = v + 3.f; },
+        [](float&, float& gate, float, float, float) {
+            gate = std::min(std::max(gate, 0.f), 6.f);
         },
-        [](float v, float, float scale, float) { return v * scale; },
-        [](float v, float, float, float residual) { return v + residual; },
+        [](float&, float& gate, float, float, float) { gate /= 6.f; },
+        [](float& v, float& gate, float, float, float) { v *= gate; },
+        [](float& v, float&, float, float scale, float) { v *= scale; },
+        [](float& v, float&, float, float, float r) { v += r; },
     };
     residual = residual.contiguous();
     bias = bias.contiguous();
     scale = scale.contiguous();
     auto y = x.contiguous().clone();
+    auto gates = torch::empty_like(y);
     const int64_t rows = x.size(0), columns = x.size(1);
     const float* b = bias.data_ptr<float>();
     const float* s = scale.data_ptr<float>();
@@ -62,13 +66,14 @@ torch::Tensor chain_slow(torch::Tensor x, torch::Tensor residual, torch::Tensor 
         for (int64_t row = 0; row < rows; ++row) {
             const float* r = residual.data_ptr<float>() + row * columns;
             float* out = y.data_ptr<float>() + row * columns;
-            for (int64_t i = 0; i < columns; ++i) out[i] = step(out[i], b[i], s[i], r[i]);
+            float* gate = gates.data_ptr<float>() + row * columns;
+            for (int64_t i = 0; i < columns; ++i) step(out[i], gate[i], b[i], s[i], r[i]);
         }
     return y;
 }
 
 torch::Tensor chain_crash(torch::Tensor x) {
-    float* volatile nowhere = nullptr;
+    volatile float* volatile nowhere = nullptr;
     *nowhere = 1.f;
     return x;
 }
