@@ -18,14 +18,15 @@ from typing import Self
 from reward_service.build import diagnose, flags, stock
 from reward_service.build.compile import Bounds, compiled
 from reward_service.build.flags import Flags
-from reward_service.build.gpus import list_gpus
 from reward_service.build.key import artifact_key
 from reward_service.build.store import ArtifactStore, module_name
 from reward_service.build.toolchain import Toolchain
+from reward_service.devices.detect import gpus
 from reward_service.findings import Built, Context, Finding
 from reward_service.formats import kernelbench
 from reward_service.formats.extension_call import ExtensionCall
 from reward_service.formats.record import record
+from reward_service.problems.library import ProblemSource
 from reward_service.sandbox import isolation
 from reward_service.sandbox.box import Boxes
 from reward_service.schemas import BuildReport, Reason, Submission
@@ -75,14 +76,16 @@ class BuildStage:
         self._boxes = None
         self._stack.close()
 
-    def __call__(self, submission: Submission, problem: str, context: Context) -> Built | Finding:
+    def __call__(
+        self, submission: Submission, problem: ProblemSource, context: Context
+    ) -> Built | Finding:
         """Build every extension of the candidate.
 
-        `problem` is the reference's source. Raises PrerequisiteError if this machine lacks the
-        compiler, QueueDeadlineError or CancelledError when nobody waits any more.
+        Raises PrerequisiteError if this machine lacks the compiler, QueueDeadlineError or
+        CancelledError when nobody waits any more.
         """
         context.check()
-        found = self._calls(submission.candidate.source, problem, context)
+        found = self._calls(submission.candidate.source, problem.source, context)
         if isinstance(found, Finding):
             return found
         calls, notes = found
@@ -113,8 +116,8 @@ class BuildStage:
         """The compute capability to build for."""
         if self._settings.cuda_arch:
             return self._settings.cuda_arch
-        gpus = list_gpus()
-        return gpus[0].compute_capability if gpus else _DEFAULT_ARCH
+        found = gpus()
+        return found[0].compute_capability if found else _DEFAULT_ARCH
 
     def _calls(
         self, source: str, problem: str, context: Context

@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from reward_service.cli import api, builder, evaluate, problems, up, worker
+from reward_service.cli import api, builder, doctor, evaluate, problems, up, worker
 from reward_service.cli.common import EXIT_PREREQUISITE
 from reward_service.errors import RewardServiceError
 
@@ -27,6 +27,7 @@ for command in (
     worker.worker,
     builder.builder,
     evaluate.evaluate,
+    doctor.doctor,
     problems.problems,
 ):
     app.command()(command)

@@ -20,8 +20,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from reward_service.build.gpus import list_gpus
 from reward_service.build.toolchain import Toolchain
+from reward_service.devices.detect import gpus as list_gpus
 from reward_service.errors import InfrastructureError, PrerequisiteError
 from reward_service.sandbox.box import Boxes
 from reward_service.sandbox.isolation import LAYERS, require

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from dataclasses import dataclass
 
@@ -30,22 +29,22 @@ class Gpu:
 
 def gpus() -> list[Gpu]:
     """The GPUs of this host; empty where there is no driver."""
-    command = shutil.which("nvidia-smi")
-    if command is None:
+    command = ["nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (FileNotFoundError, subprocess.TimeoutExpired):
         return []
-    answer = subprocess.run(
-        [command, f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    if answer.returncode != 0:
-        return []
+    return parse(done.stdout) if done.returncode == 0 else []
+
+
+def parse(told: str) -> list[Gpu]:
+    """The GPUs in the driver's answer; lines of another form are passed over."""
     found = []
-    for line in answer.stdout.splitlines():
-        index, name, uuid, driver, memory, capability = (part.strip() for part in line.split(","))
-        found.append(Gpu(int(index), name, uuid, driver, int(memory) << 20, capability))
+    for line in told.splitlines():
+        parts = [part.strip() for part in line.split(",")]
+        if len(parts) == 6 and parts[0].isdigit() and parts[4].isdigit():  # memory may be [N/A]
+            index, name, uuid, driver, memory, capability = parts
+            found.append(Gpu(int(index), name, uuid, driver, int(memory) << 20, capability))
     return found
 
 

@@ -11,8 +11,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from reward_service.build.gpus import Gpu, _parse, list_gpus
 from reward_service.cli.doctor import doctor
+from reward_service.devices.detect import Gpu, gpus, parse
 
 app = typer.Typer()
 app.command()(doctor)
@@ -38,7 +38,7 @@ def examined(environment: dict[str, str], status: int) -> tuple[dict[str, Any], 
 def test_a_machine_that_runs_the_tests_can_score_on_its_cpu(environment: dict[str, str]) -> None:
     items, can_score = examined(environment, 0)
     assert "cpu" in can_score
-    assert ("cuda" in can_score) <= bool(list_gpus())
+    assert ("cuda" in can_score) <= bool(gpus())
     assert items["isolation"]["ok"]
     assert items["- no_new_privs"]["ok"]
     assert items["queue"]["ok"]
@@ -77,7 +77,7 @@ def test_a_queue_that_does_not_answer_and_a_full_disk_are_told(
 
 
 def test_what_the_driver_says_is_read() -> None:
-    assert _parse("NVIDIA H200, 9.0, 143771, 580.95.05\n") == [
-        Gpu("NVIDIA H200", "9.0", 143771 << 20, "580.95.05")
+    assert parse("0, NVIDIA H200, GPU-1, 580.95.05, 143771, 9.0\n") == [
+        Gpu(0, "NVIDIA H200", "GPU-1", "580.95.05", 143771 << 20, "9.0")
     ]
-    assert _parse("No devices were found\n") == []
+    assert parse("No devices were found\n") == []
