@@ -83,7 +83,8 @@ class ProblemLibrary:
         Raises `RequestError` 422 with the closest names where the name is unknown.
         """
         if problem.source is not None:
-            return _parse(problem.source, None, 0, "inline")
+            # Not parsed: a megabyte made for it costs seconds and a gigabyte, in our own process.
+            return ProblemSource(None, problem.source, 0, "inline")
         assert problem.name is not None
         paths, _ = self._scan()
         name = _full_name(problem.name, paths)
@@ -174,7 +175,7 @@ def _full_name(name: str, paths: dict[str, Path]) -> str:
     raise RequestError(422, f"no problem is named {name!r}; {hint}", field="problem.name")
 
 
-def _parse(source: str, name: str | None, level: int, title: str) -> ProblemSource:
+def _parse(source: str, name: str, level: int, title: str) -> ProblemSource:
     """A problem with its docstring's first line as the title, where it has one."""
     try:
         # A foreign file's invalid escapes are its own affair, not a warning of this process.
@@ -182,11 +183,11 @@ def _parse(source: str, name: str | None, level: int, title: str) -> ProblemSour
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        said = f"it does not parse: {error}"
+        said = f"it does not parse: {str(error) or type(error).__name__}"
         return ProblemSource(name, source, level, title, (said,))
     missing = [required for required in REQUIRED if required not in _bound_names(tree)]
     docstring = (ast.get_docstring(tree) or "").strip()
-    if docstring and name is not None:
+    if docstring:
         title = docstring.splitlines()[0]
     said = f"it defines no {', '.join(missing)}"
     return ProblemSource(name, source, level, title, (said,) if missing else ())
