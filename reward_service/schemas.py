@@ -20,7 +20,7 @@ MAX_SOURCE_CHARS = 1 << 20
 MAX_MESSAGE_CHARS = 2_000
 MAX_LOG_CHARS = 8_000
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_./-]{0,127}$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_./@-]{0,127}$")]
 DeviceName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 Source = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SOURCE_CHARS)]
 Tag = Annotated[str, StringConstraints(max_length=200)]

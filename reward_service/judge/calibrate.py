@@ -21,8 +21,8 @@ from reward_service.judge.statistics import NoiseFloor, StopRule, speedup_interv
 from reward_service.judge.timing import Samples, collect
 from reward_service.judge.verify import WorstSeen
 
-_ROUNDS = 2
-_RULE = StopRule(target_half_width=0.0, min_pairs=20, max_pairs=20, budget_s=2.0)
+_ROUNDS = 3
+_RULE = StopRule(target_half_width=0.0, min_pairs=16, max_pairs=16, budget_s=2.0)
 _LEAST_FLOOR = 0.002
 _LEAST_RESOLUTION_S = 10e-6
 _CALL_LIMIT_S = 30.0
@@ -87,7 +87,7 @@ def calibrate(
         bias = max(_unseen_bias(samples) for samples in rounds)
         points[duration] = max(_LEAST_FLOOR, bias)
         resolution = max(resolution, *(_excess_difference(samples) for samples in rounds))
-    return Calibration(NoiseFloor(tuple(sorted(points.items()))), resolution)
+    return Calibration(NoiseFloor(_falling(points)), resolution)
 
 
 def _one_pair(reference: Reference, twin: Program, directory: str) -> Samples:
@@ -120,6 +120,16 @@ def _one_pair(reference: Reference, twin: Program, directory: str) -> Samples:
         )
     finally:
         twin.end()
+
+
+def _falling(points: dict[float, float]) -> tuple[tuple[float, float], ...]:
+    """The points by rising duration, each floor at least that of every longer duration."""
+    floors: list[tuple[float, float]] = []
+    highest = 0.0
+    for duration, floor in sorted(points.items(), reverse=True):
+        highest = max(highest, floor)
+        floors.append((duration, highest))
+    return tuple(reversed(floors))
 
 
 def _unseen_bias(samples: Samples) -> float:

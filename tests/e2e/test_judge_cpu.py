@@ -59,12 +59,15 @@ class ModelNew(nn.Module):
 """
 
 
-def test_an_honest_candidate_is_correct_and_as_fast_as_itself(judge):
+def test_a_program_is_as_fast_as_itself(judge):
+    # A 95 % interval may miss once; five of five would make this test fail for nothing.
+    speedups = [judge(PROBLEM, HONEST).speedup for _ in range(5)]
+    assert sum(s.low <= 1.0 <= s.high for s in speedups) >= 4, speedups
+
+
+def test_an_honest_candidate_passes_every_check(judge):
     judgement = judge(PROBLEM, HONEST)
     assert judgement.failure is None
-    speedup = judgement.speedup
-    assert speedup is not None
-    assert speedup.low <= 1.0 <= speedup.high
     assert judgement.candidate_time_s.calls >= 12
     checks = {check.name: check for check in judgement.checks}
     assert all(check.passed for check in checks.values())
