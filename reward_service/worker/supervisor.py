@@ -82,8 +82,7 @@ class Supervisor:
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
-            directory = self.settings.state_dir.expanduser()
-            pool = UidPool(self.settings.runner_uid_base, directory / "uids")
+            pool = UidPool(self.settings.runner_uid_base)
             slots = 1 + REFERENCE_SLOTS
             self._uids = [stack.enter_context(pool.lease()) for _ in range(slots)]
             self._isolation = self_test(self._uids[0])
