@@ -155,7 +155,7 @@ class BuildStage:
         known = self._known(key, chosen)
         if known is not None:
             return known
-        context.progress(f"compiling {call.name or 'an extension'}"[:80])
+        context.progress(f"compiling {call.name[:60]!r}" if call.name else "compiling")
         return self._stock(call, chosen, key, context)
 
     def _known(self, key: str, chosen: Flags) -> _Made | Finding | None:

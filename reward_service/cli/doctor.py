@@ -145,6 +145,8 @@ def _isolation(settings: Settings, state_dir: Path) -> list[Item]:
     try:
         with Boxes.prepare(state_dir, settings.runner_uid_base) as boxes:
             found = boxes.isolation
+    except PrerequisiteError as error:
+        return [Item("isolation", False, error.missing, error.fix)]
     except (OSError, InfrastructureError) as error:
         fix = "choose a writable REWARD_SERVICE_STATE_DIR"
         return [Item("isolation", False, f"it cannot be tested: {error}", fix)]

@@ -46,7 +46,7 @@ class Boxes:
         name = secrets.token_hex(8)
         new, folder = root / f"{_NEW}{name}", root / name
         new.mkdir()
-        new.chmod(0o755)
+        new.chmod(0o711)  # others pass through to what they know the name of, and see no names
         with (new / _LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             new.rename(folder)  # nobody takes it for abandoned before it is locked

@@ -98,17 +98,19 @@ def run(
         status = stack.enter_context(os.fdopen(status_out, "rb"))
         passed = [spec_fd, status_in, *([channel] if channel is not None else [])]
         started = time.monotonic()
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", _LAUNCH, *map(str, passed)],
-            stdin=stdin_fd,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=passed,
-            env={},
-            cwd="/",
-            bufsize=0,
-        )
-        os.close(status_in)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", _LAUNCH, *map(str, passed)],
+                stdin=stdin_fd,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=passed,
+                env={},
+                cwd="/",
+                bufsize=0,
+            )
+        finally:
+            os.close(status_in)  # its end is the launcher's end
         watch = _Watch(process, Tree(process.pid, confinement.uid), status, output_limit_bytes)
         try:
             watch.until_end(started + timeout_s, memory_bytes, poll)

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from reward_service.errors import InfrastructureError
+from reward_service.errors import InfrastructureError, PrerequisiteError
 from reward_service.sandbox import libc, processes
 from reward_service.sandbox.confine import LOWEST_UID
 
@@ -54,10 +54,16 @@ class UidPool:
     def lease(self) -> Iterator[int]:
         """A uid that nobody else holds, with nothing running under it at start or end.
 
-        Raises InfrastructureError when all are taken.
+        Raises InfrastructureError when all are taken, PrerequisiteError where no lock can be kept.
         """
-        self.directory.mkdir(parents=True, exist_ok=True)
-        uid, lock = self._take()
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            uid, lock = self._take()
+        except OSError as error:
+            raise PrerequisiteError(
+                f"the locks of user ids cannot be kept in {self.directory} ({error.strerror})",
+                "run as root with a writable /run (in Docker: `--tmpfs /run`)",
+            ) from error
         try:
             self.kill_uid(uid)
             try:

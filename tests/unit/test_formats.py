@@ -215,6 +215,17 @@ def test_deep_nesting_is_recorded_instead() -> None:
     assert isinstance(found, Finding) or found.needs_recording
 
 
+@given(
+    st.text() | st.sampled_from(sorted(LITERAL.values()) + sorted(NOT_LITERAL.values())),
+    st.lists(st.tuples(st.integers(0, 200), st.sampled_from("()'[]{}:=,*\n f%\\")), max_size=3),
+)
+def test_no_text_is_too_odd_to_be_looked_at(source: str, edits: list[tuple[int, str]]) -> None:
+    for place, character in edits:
+        source = source[:place] + character + source[place + 1 :]
+    found = extract(source)
+    assert isinstance(found, Extraction) or found.reason is Reason.BUILD_FAILED
+
+
 # --- the call as data ------------------------------------------------------------------------
 
 
