@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import TypeVar
@@ -66,14 +65,9 @@ class Service:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Read events and sweep while the block lasts."""
-        reader = asyncio.create_task(self.waiters.run())
         with Repeating("sweeper", self._sweeper.interval_s, self._sweeper.sweep):
-            try:
+            async with self.waiters.reading():
                 yield
-            finally:
-                reader.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await reader
 
     def _done(self, record: Record) -> None:
         self.rate.ended()

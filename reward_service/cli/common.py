@@ -19,7 +19,7 @@ STDIN = 0
 
 
 def start(with_parent: bool = False) -> None:
-    """Set up a long-running process: logs on stderr, and SIGTERM unwinds the stack.
+    """Set up a long-running process: logs on stderr; SIGTERM and SIGINT unwind the stack.
 
     `with_parent`: end, as on SIGTERM, when stdin closes, which is when the parent is gone.
     """
@@ -29,6 +29,7 @@ def start(with_parent: bool = False) -> None:
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
     )
     signal.signal(signal.SIGTERM, _exit)
+    signal.signal(signal.SIGINT, _exit)
     if with_parent:
         threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
 

@@ -78,8 +78,6 @@ def run_up(settings: Settings, commands: Commands) -> None:
         unusable.set()
         os.kill(os.getpid(), signal.SIGTERM)
 
-    # The API's server passes SIGINT on when it has ended; no traceback for that.
-    signal.signal(signal.SIGINT, signal.getsignal(signal.SIGTERM))
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(listen(settings.host, settings.port))
         if settings.redis_url is None:

@@ -18,7 +18,7 @@ from reward_service.jobs.connection import Pipeline, store_errors
 from reward_service.jobs.queue import JobQueue
 from reward_service.jobs.record import WORK_FIELDS, Record
 from reward_service.jobs.store import Store
-from reward_service.schemas import Outcome, Reason, State, Verdict
+from reward_service.schemas import Reason, State, Verdict
 from reward_service.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -174,15 +174,11 @@ class Lifecycle:
     def _end(self, record: Record, verdict: Verdict, pipe: Pipeline) -> None:
         self._leave(record, pipe)
         name = keys.evaluation(record.id)
-        by_key = keys.by_key(record["key"])
         self._move(record, State.DONE, {"verdict": verdict.model_dump_json()}, pipe)
         pipe.hdel(name, *WORK_FIELDS)
         pipe.zrem(keys.DEADLINES, record.id)
         pipe.expire(name, self._result_ttl_s)
-        if verdict.outcome is Outcome.UNSCORED:
-            pipe.delete(by_key)
-        else:
-            pipe.expire(by_key, self._result_ttl_s)
+        pipe.expire(keys.by_key(record["key"]), self._result_ttl_s)
 
     def _move(
         self, record: Record, state: State, changes: Mapping[str, str | int], pipe: Pipeline

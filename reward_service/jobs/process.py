@@ -20,7 +20,7 @@ from reward_service.errors import QueueDeadlineError, RewardServiceError, StoreE
 from reward_service.findings import Built, Context
 from reward_service.jobs import keys
 from reward_service.jobs.connection import connect
-from reward_service.jobs.lease import STUCK_S, Lease
+from reward_service.jobs.lease import Lease
 from reward_service.jobs.lifecycle import Lifecycle
 from reward_service.jobs.queue import JobQueue, serve
 from reward_service.jobs.record import Record
@@ -54,24 +54,23 @@ def run_worker(
 
 
 class Handler:
-    """Takes a ticket through its step, whatever happens in it."""
+    """Takes a ticket through its step, whatever happens in it; `stop` says that no more come."""
 
     def __init__(
-        self, lifecycle: Lifecycle, owner: str, step: Step, lease_s: float, stuck_s: float = STUCK_S
+        self, lifecycle: Lifecycle, owner: str, step: Step, lease_s: float, stop: threading.Event
     ) -> None:
         self._lifecycle = lifecycle
         self._owner = owner
         self._step = step
         self._lease_s = lease_s
-        self._stuck_s = stuck_s
+        self._stop = stop
 
     def __call__(self, ticket: str) -> None:
         """Work on the ticket's evaluation and store what came of it; a void ticket is nothing."""
-        record = _insist(lambda: self._lifecycle.claim(ticket, self._owner))
+        record = self._insist(lambda: self._lifecycle.claim(ticket, self._owner))
         if record is None:
             return
-        lease = Lease(self._lifecycle, ticket, self._owner, self._lease_s, self._stuck_s)
-        with lease:
+        with Lease(self._lifecycle, ticket, self._owner, self._lease_s) as lease:
             context = Context(
                 id=record.id,
                 deadline=record.deadline,
@@ -81,7 +80,7 @@ class Handler:
             started = time.monotonic()
             result = self._attempt(record, context)
             seconds = time.monotonic() - started
-            kept = _insist(lambda: self._store(ticket, result, seconds))
+            kept = self._insist(lambda: self._store(ticket, result, seconds))
         said = _said(result) if kept else "dropped, it had ended before"
         log.info("evaluation %s: %s after %.3f s", record.id, said, seconds)
 
@@ -108,6 +107,23 @@ class Handler:
             return self._lifecycle.finish(ticket, result)
         # A more patient client may have joined meanwhile: then the work begins again.
         return self._lifecycle.expire(keys.id_of(ticket)) or self._lifecycle.requeue(ticket)
+
+    def _insist(self, call: Callable[[], T]) -> T:
+        """Call until Valkey answers: work that was done is not thrown away for an outage.
+
+        Raises `StoreError` only when told to stop, past the time for which its lease holds.
+        """
+        pause = SHORTEST_PAUSE_S
+        until = time.monotonic() + self._lease_s
+        while True:
+            try:
+                return call()
+            except StoreError as error:
+                if self._stop.is_set() and time.monotonic() > until:
+                    raise
+                log.warning("%s; trying again", error)
+                time.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE_S)
 
     def _unscored(self, record: Record, reason: Reason, message: str) -> Verdict:
         total = max(0.0, time.time() - record.created)
@@ -140,7 +156,7 @@ def _run(
         registry.announce(Process(name=name, kind=kind, host=host, pid=pid, device=device))
 
     log.info("%s serves queue %s", name, queue)
-    handler = Handler(lifecycle, name, step, settings.lease_s)
+    handler = Handler(lifecycle, name, step, settings.lease_s, stop)
     with (
         Repeating("sweeper", sweeper.interval_s, sweeper.sweep),
         Repeating("announcement", settings.lease_s / 4, announce),
@@ -151,18 +167,6 @@ def _run(
     except StoreError as error:
         log.warning("%s could not sign off: %s", name, error)
     log.info("%s has stopped", name)
-
-
-def _insist(call: Callable[[], T]) -> T:
-    """Call until Valkey answers: work that was done is not thrown away for an outage."""
-    pause = SHORTEST_PAUSE_S
-    while True:
-        try:
-            return call()
-        except StoreError as error:
-            log.warning("%s; trying again", error)
-            time.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE_S)
 
 
 def _said(result: Built | Verdict | None) -> str:

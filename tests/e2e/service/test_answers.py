@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from service_harness import PROBLEM, Fleet, post, start, submission, verdict
+from service_harness import PROBLEM, Api, Fleet, eventually, post, start, submission, verdict
 
 from reward_service.schemas import OUTCOME_OF, Outcome, Reason, Verdict
 from reward_service.verdicts import harness_hash
@@ -140,10 +140,13 @@ def test_looking_with_a_wait_returns_when_it_is_over(client: httpx.Client, fleet
     verdict(client, id)
 
 
-def test_a_client_that_goes_away_cancels_nothing(client: httpx.Client, fleet: Fleet) -> None:
+def test_a_client_that_goes_away_cancels_nothing(
+    client: httpx.Client, fleet: Fleet, api: Api
+) -> None:
     body = submission("gone", judge=[["gate", "gone"]])
     with pytest.raises(httpx.ReadTimeout):
         client.post("/evaluate", json=body, timeout=0.5)
+    eventually(lambda: api.app.state.service.waiters.count == 0, "nobody to wait")
     fleet.open("gone")
     got = post(client, body).json()
     assert got["outcome"] == "correct"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from service_harness import FAKES, ROOT, eventually, post, submission
+from service_harness import FAKES, PYTHONPATH, ROOT, eventually, post, start, submission
 
 
 class Up:
@@ -24,7 +24,7 @@ class Up:
         with (directory / "stderr").open("w") as stderr:
             self.process = subprocess.Popen(
                 [sys.executable, str(FAKES), "up", str(directory)],
-                env={**clean, **given, "PYTHONPATH": str(ROOT), "TMPDIR": str(directory)},
+                env={**clean, **given, "PYTHONPATH": PYTHONPATH, "TMPDIR": str(directory)},
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
@@ -105,9 +105,14 @@ def test_it_serves_restarts_a_dead_child_and_leaves_nothing(up: Up) -> None:
 
 
 def test_killed_outright_it_takes_everything_along(up: Up) -> None:
-    _ready(up.lines()[-1].split()[-1])
+    url = up.lines()[-1].split()[-1]
+    _ready(url)
+    with httpx.Client(base_url=url) as client:
+        start(client, submission("in hand", judge=[["wall", "hand"]]))
+    eventually((up.directory / "hand.entered").exists, "the job to be in hand")
     up.process.kill()
     up.process.wait()
+    (up.directory / "hand.open").touch()
     eventually(lambda: not up.left(), f"an end of {up.left()}")
 
 
@@ -134,7 +139,7 @@ def test_what_it_lacks_it_says_in_one_line(env: dict[str, str], said: str) -> No
     command = [sys.executable, "-m", "reward_service.cli", "up", "--cpu", "--port", "0"]
     ended = subprocess.run(
         command,
-        env={**clean, "PYTHONPATH": str(ROOT), **env},
+        env={**clean, "PYTHONPATH": PYTHONPATH, **env},
         cwd=ROOT,
         capture_output=True,
         text=True,

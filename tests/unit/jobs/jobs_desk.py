@@ -26,9 +26,10 @@ REWARD = RewardBook().resolve("dice")
 class Desk:
     """Submits, and looks at what Valkey holds."""
 
-    def __init__(self, url: str, **settings: Any) -> None:
+    def __init__(self, url: str, *, flush: bool = True, **settings: Any) -> None:
         self.client = connect(url)
-        self.client.flushall()
+        if flush:
+            self.client.flushall()
         self.time = 1_000.0
         self.settings = Settings(**{"max_attempts": 2, "lease_s": 5.0, **settings})
         self.queue = JobQueue(self.client)

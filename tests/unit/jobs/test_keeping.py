@@ -164,7 +164,7 @@ def test_an_extended_deadline_starts_the_stage_again(desk: Desk) -> None:
         desk.submit(deadline_s=500)  # somebody more patient joins
         raise QueueDeadlineError("late")
 
-    handler = Handler(desk.lifecycle, "w", step, desk.settings.lease_s)  # type: ignore[arg-type]
+    handler = Handler(desk.lifecycle, "w", step, desk.settings.lease_s, threading.Event())  # type: ignore[arg-type]
     handler(ticket)
     assert desk.get(id).state is State.QUEUED
     assert desk.get(id).ticket != ticket
@@ -177,7 +177,7 @@ def test_evidence_that_json_cannot_carry_is_our_bug_not_a_lost_worker(desk: Desk
     def step(record: object, context: object) -> object:
         return verdict
 
-    Handler(desk.lifecycle, "w", step, 5.0)(desk.get(id).ticket)  # type: ignore[arg-type]
+    Handler(desk.lifecycle, "w", step, 5.0, threading.Event())(desk.get(id).ticket)  # type: ignore[arg-type]
     got = desk.get(id).verdict
     assert got is not None
     assert got.reason is Reason.INTERNAL
@@ -186,7 +186,7 @@ def test_evidence_that_json_cannot_carry_is_our_bug_not_a_lost_worker(desk: Desk
 def test_a_void_ticket_is_not_worked_on(desk: Desk) -> None:
     ticket = desk.get(desk.submit()).ticket
     desk.claim(ticket, "another")
-    Handler(desk.lifecycle, "w", None, 5.0)(ticket)  # type: ignore[arg-type]
+    Handler(desk.lifecycle, "w", None, 5.0, threading.Event())(ticket)  # type: ignore[arg-type]
 
 
 def test_a_result_waits_for_valkey_to_come_back(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_a_result_waits_for_valkey_to_come_back(tmp_path: Path) -> None:
         stopped.set()
         return BUILT
 
-    handler = Handler(desk.lifecycle, "w", step, desk.settings.lease_s)  # type: ignore[arg-type]
+    handler = Handler(desk.lifecycle, "w", step, desk.settings.lease_s, threading.Event())  # type: ignore[arg-type]
     working = threading.Thread(target=handler, args=(ticket,))
     working.start()
     stopped.wait(10)
