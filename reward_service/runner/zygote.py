@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reward_service.runner.channel import Channel, ChannelClosedError
+from reward_service.sandbox import libc
 from reward_service.sandbox.confine import Confinement, Limits, confine
 from reward_service.sandbox.mounts import expose as expose_trees
 from reward_service.sandbox.uids import kill_uid
@@ -77,6 +78,7 @@ class Zygote:
                         logs[fd].log_fd = -1
                 elif not self._serve_client(clients[fd]):
                     return
+            self._reap()
 
     def _serve_client(self, client: Channel) -> bool:
         """Answer one request; False once the supervisor is gone."""
@@ -130,10 +132,8 @@ class Zygote:
 
     def _status(self, pid: int) -> dict[str, Any]:
         """The exit status (negative: a signal; None: alive) and the tail of what it printed."""
+        self._reap()
         child = self.children[pid]
-        if child.status is None:
-            exited, status = os.waitpid(pid, os.WNOHANG)
-            child.status = os.waitstatus_to_exitcode(status) if exited else None
         while child.log_fd >= 0 and child.drain():
             pass
         return {"status": child.status, "log": child.log.decode("utf-8", "replace")}
@@ -151,9 +151,18 @@ class Zygote:
             os.waitpid(pid, 0)
         if child.uid is not None:
             kill_uid(child.uid)
+            self._reap()
         if child.log_fd >= 0:
             os.close(child.log_fd)
         return answer
+
+    def _reap(self) -> None:
+        """Take the status of what has ended: children, and orphans of theirs, which as zombies
+        would count against the process limit of their user."""
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] in self.children:
+                    self.children[ended[0]].status = os.waitstatus_to_exitcode(ended[1])
 
     def _canary(self, message: dict[str, Any]) -> bool:
         """Whether a new process gets a right answer from the device in time."""
@@ -256,6 +265,7 @@ def main(channel_fd: int) -> None:
     import torch.utils.cpp_extension
 
     torch.set_num_threads(1)
+    libc.adopt_orphans()
     if os.geteuid() == 0:
         expose_trees()
     channel = Channel(socket.socket(fileno=channel_fd), max_bytes=1 << 24, accept_fds=True)
