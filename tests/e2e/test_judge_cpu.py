@@ -235,10 +235,11 @@ return torch.zeros_like(x)
 def test_the_reference_is_nowhere_in_the_candidates_process(judge):
     body = """
 names = [name for name, module in list(sys.modules.items()) if 'get_inputs' in vars(module)]
-big = [t for t in gc.get_objects() if isinstance(t, torch.Tensor) and t.shape == x.shape]
 assert not names, names
-assert len(big) <= 2, len(big)
-return self.right(x)
+tensors = [t for t in gc.get_objects() if isinstance(t, torch.Tensor) and t.shape == x.shape]
+y = self.right(x)
+assert tensors and not any(torch.allclose(t.float(), y, atol=1e-3) for t in tensors)
+return y
 """
     assert judge(PROBLEM, with_forward(body), stop_after="correctness").failure is None
 
