@@ -147,7 +147,7 @@ def _scale_rows(x: Tensor, domain: Domain, g: torch.Generator) -> None:
     shape = (*x.shape[:-1], 1) if x.dim() > 1 else x.shape
     exponent = torch.empty(shape, dtype=x.dtype, device=x.device)
     low, high = (-4, 0) if domain.kind is Kind.UNIT else (-2, 2)
-    x.mul_(exponent.uniform_(low, high, generator=g).exp2_())
+    x.mul_((exponent.uniform_(low, high, generator=g) * math.log(2)).exp_())
 
 
 def _shift(x: Tensor, domain: Domain, g: torch.Generator) -> None:

@@ -43,8 +43,12 @@ from reward_service.runner.window import Window, open_window, rotate_into, synch
 
 _SPINS = 2_000
 _NAP_S = 50e-6
-_OUT_OF_MEMORY = re.compile(r"can't allocate memory|bad_alloc|out of memory")
-"""How torch's CPU allocator, C++ and CUDA say so where no exception type does."""
+_FULL_COLLECTION_EVERY = 32
+_OUT_OF_MEMORY = re.compile(
+    r"can't allocate memory|bad_alloc|out of memory|CUDACachingAllocator\.cpp"
+)
+"""How torch's CPU allocator, C++ and CUDA say so where no exception type does. The last: out of
+memory, torch asks NVML who holds it, and that fails in the sandbox."""
 
 
 class RefusedError(Exception):
@@ -250,6 +254,8 @@ class Runner:
         mode = Mode(words.mode)
         result: Any = None
         try:
+            # The collector is off while calls are timed; this frees what a program left in cycles.
+            gc.collect(0 if number % _FULL_COLLECTION_EVERY else 2)
             if words.renew:
                 self.calls.allocate(self.window.device)
             if self.window.warms and mode is Mode.WORKING:

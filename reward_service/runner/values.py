@@ -26,27 +26,30 @@ class NotDataError(TypeError):
 def flatten(value: Any) -> tuple[dict[str, Any], list[Tensor]]:
     """The tree of `value` and its tensors in order."""
     tensors: list[Tensor] = []
+    return _walk(value, tensors, 0), tensors
 
-    def walk(item: Any, depth: int) -> dict[str, Any]:
-        if depth > 16:
-            raise NotDataError("it is nested more than 16 deep")
-        if isinstance(item, Tensor):
-            if len(tensors) == MAX_TENSORS:
-                raise NotDataError(f"it holds more than {MAX_TENSORS} tensors")
-            tensors.append(item)
-            return {"k": "tensor", "i": len(tensors) - 1}
-        if isinstance(item, torch.dtype):
-            return {"k": "dtype", "v": str(item).removeprefix("torch.")}
-        if isinstance(item, _PLAIN):
-            return {"k": "plain", "v": item}
-        if isinstance(item, (list, tuple)):
-            kind = "list" if isinstance(item, list) else "tuple"
-            return {"k": kind, "v": [walk(child, depth + 1) for child in item]}
-        if isinstance(item, dict) and all(isinstance(key, str) for key in item):
-            return {"k": "dict", "v": {key: walk(child, depth + 1) for key, child in item.items()}}
-        raise NotDataError(f"it holds a {type(item).__name__}, which is neither tensor nor data")
 
-    return walk(value, 0), tensors
+def _walk(item: Any, tensors: list[Tensor], depth: int) -> dict[str, Any]:
+    # Not a closure: one that calls itself is a cycle, and keeps every result of every call alive
+    # as long as the collector is off.
+    if depth > 16:
+        raise NotDataError("it is nested more than 16 deep")
+    if isinstance(item, Tensor):
+        if len(tensors) == MAX_TENSORS:
+            raise NotDataError(f"it holds more than {MAX_TENSORS} tensors")
+        tensors.append(item)
+        return {"k": "tensor", "i": len(tensors) - 1}
+    if isinstance(item, torch.dtype):
+        return {"k": "dtype", "v": str(item).removeprefix("torch.")}
+    if isinstance(item, _PLAIN):
+        return {"k": "plain", "v": item}
+    if isinstance(item, (list, tuple)):
+        kind = "list" if isinstance(item, list) else "tuple"
+        return {"k": kind, "v": [_walk(child, tensors, depth + 1) for child in item]}
+    if isinstance(item, dict) and all(isinstance(key, str) for key in item):
+        walked = {key: _walk(child, tensors, depth + 1) for key, child in item.items()}
+        return {"k": "dict", "v": walked}
+    raise NotDataError(f"it holds a {type(item).__name__}, which is neither tensor nor data")
 
 
 def unflatten(tree: dict[str, Any], tensors: Sequence[Tensor]) -> Any:

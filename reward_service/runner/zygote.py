@@ -262,8 +262,12 @@ def _run_canary(device: str) -> NoReturn:
 
 def main(channel_fd: int) -> None:
     """Import torch, make the interpreter reachable for other users, and serve."""
+    # Importing it asks whether there is a GPU. Asked of the runtime, that would touch CUDA and
+    # spoil it for every child; asked of the management library, it does not.
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
     import torch.utils.cpp_extension
 
+    del os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"]
     torch.set_num_threads(1)
     libc.adopt_orphans()
     if os.geteuid() == 0:

@@ -1,5 +1,9 @@
 """Values as data: what goes in comes out, and what is not data is refused."""
 
+import gc
+import os
+import weakref
+
 import pytest
 import torch
 from hypothesis import given
@@ -45,6 +49,18 @@ def test_what_is_neither_tensor_nor_data_is_refused(value):
         flatten(value)
 
 
+def test_taking_a_value_apart_keeps_nothing_of_it_alive():
+    tensor = torch.ones(1)
+    gone = weakref.ref(tensor)
+    gc.disable()
+    try:
+        flatten([tensor])
+        del tensor
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
 def test_nesting_and_count_are_bounded():
     deep = torch.ones(1)
     for _ in range(20):
@@ -87,8 +103,6 @@ def test_a_view_of_an_offset_has_a_digest():
 
 def test_shared_memory_cannot_be_shrunk_by_the_other_side():
     memory = SharedMemory.create(1 << 16)
-    import os
-
     with pytest.raises(PermissionError):
         os.ftruncate(memory.fd, 0)
     with pytest.raises(PermissionError):
