@@ -18,6 +18,7 @@ ends its children (parent-death signal), and the supervisor sweeps their user id
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import select
 import signal
@@ -260,14 +261,27 @@ def _run_canary(device: str) -> NoReturn:
         os._exit(code)
 
 
+def _import_without_touching_cuda(name: str) -> None:
+    """Import a module that asks, for a hint to people, whether there is a GPU.
+
+    Neither the runtime nor the management library survives a fork once it was asked: the children
+    of a zygote that had would find no device.
+    """
+    import torch
+
+    ask = torch.cuda.is_available
+    torch.cuda.is_available = lambda: True
+    try:
+        importlib.import_module(name)
+    finally:
+        torch.cuda.is_available = ask
+
+
 def main(channel_fd: int) -> None:
     """Import torch, make the interpreter reachable for other users, and serve."""
-    # Importing it asks whether there is a GPU. Asked of the runtime, that would touch CUDA and
-    # spoil it for every child; asked of the management library, it does not.
-    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-    import torch.utils.cpp_extension
+    import torch
 
-    del os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"]
+    _import_without_touching_cuda("torch.utils.cpp_extension")
     torch.set_num_threads(1)
     libc.adopt_orphans()
     if os.geteuid() == 0:

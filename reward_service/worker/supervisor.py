@@ -203,8 +203,14 @@ class Supervisor:
     def _start(self, context: Context | None = None) -> None:
         progress = context.progress if context else logger.info
         progress(f"starting the judge of {self.device}")
-        environment = {"CUDA_DEVICE_MAX_CONNECTIONS": "1", "CUDA_CACHE_DISABLE": "1"}
-        environment["CUDA_VISIBLE_DEVICES"] = self._gpu.uuid if self._gpu else ""
+        environment = {
+            "CUDA_VISIBLE_DEVICES": str(self._gpu.index) if self._gpu else "",
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+            # Several contexts are made beside each other 2.4 times as fast with one connection;
+            # streams of a candidate may then run one after the other.
+            "CUDA_DEVICE_MAX_CONNECTIONS": "1",
+            "CUDA_CACHE_DISABLE": "1",
+        }
         self._zygote = ZygoteProcess(environment)
         config = {
             "device": self.kind,

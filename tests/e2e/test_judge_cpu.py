@@ -77,7 +77,7 @@ def test_an_honest_candidate_passes_every_check(judge):
 
 
 def test_a_slow_candidate_is_slow(judge):
-    slow = with_forward("for _ in range(4): self.right(x)\nreturn self.right(x)")
+    slow = with_forward("for _ in range(20): self.right(x)\nreturn self.right(x)")
     judgement = judge(PROBLEM, slow)
     assert judgement.failure is None
     assert judgement.speedup.high < 0.7
@@ -207,7 +207,7 @@ def _lie():
     return _state[1]
 time.perf_counter_ns = _lie
 """
-    slow = "for _ in range(20): self.right(x)\nreturn self.right(x)"
+    slow = "for _ in range(300): self.right(x)\nreturn self.right(x)"
     judgement = judge(PROBLEM, with_forward(slow, before))
     assert judgement.failure.reason is Reason.CLOCK_DISAGREE
 
