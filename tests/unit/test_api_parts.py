@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from reward_service import verdicts
-from reward_service.api import prefer
+from reward_service.api import page, prefer
 from reward_service.api.app import create_app
 from reward_service.api.rate import LONGEST_S, UNKNOWN_S, ServiceRate
 from reward_service.cli.common import load_settings
@@ -81,6 +81,12 @@ def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REWARD_SERVICE_MAX_ATTEMPTS", "0")
     with pytest.raises(PrerequisiteError, match="REWARD_SERVICE_MAX_ATTEMPTS is wrong"):
         load_settings()
+
+
+def test_the_page_shows_text_as_text() -> None:
+    table = page._table(("<i>",), [("<b>&",)])
+    assert "&lt;i&gt;" in table
+    assert "&lt;b&gt;&amp;" in table
 
 
 class _Away:
