@@ -10,7 +10,7 @@ a client chooses.
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -80,6 +80,12 @@ class Metrics:
             self._cumulative.inc(verdict.reward)
         if verdict.speedup is not None:
             self._speedup.observe(verdict.speedup.value)
+
+    def clients(self, count: Callable[[], float]) -> None:
+        """Where to read how many requests wait for a verdict."""
+        text = "Requests that wait for a verdict"
+        gauge = Gauge("waiting_requests", text, namespace=PREFIX, registry=self._own)
+        gauge.set_function(count)
 
     def submission(self, how: str) -> None:
         """A submission was accepted."""

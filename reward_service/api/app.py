@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from fastapi import FastAPI
 
 from reward_service import __version__
-from reward_service.api import catalogue, evaluations, health, page, problems
+from reward_service.api import catalogue, errors, evaluations, health, page
 from reward_service.api.middleware import CountRequests, LimitBody, RequireToken
 from reward_service.api.service import Service
 from reward_service.errors import PrerequisiteError
@@ -52,7 +52,7 @@ def create_app(
     app.state.service = service
     for part in (evaluations, catalogue, health, page):
         app.include_router(part.routes(service))
-    problems.install(app, lambda: service.rate.retry_after_s(settings.max_queued))
+    errors.install(app, lambda: service.rate.retry_after_s(settings.max_queued))
     # The last one added is the first that a request meets.
     app.add_middleware(LimitBody, max_bytes=settings.max_body_bytes)
     if settings.token is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from types import FrameType
 
@@ -10,6 +11,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from reward_service.errors import PrerequisiteError
+
+log = logging.getLogger(__name__)
 
 BACKLOG = 2_048
 GRACE_S = 10
@@ -51,11 +54,18 @@ def listen(host: str, port: int) -> socket.socket:
 def make_server(app: FastAPI) -> uvicorn.Server:
     """The server of `create_app`'s application."""
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S
+        app,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=GRACE_S,
     )
     return _Server(config, app)
 
 
 def serve(app: FastAPI, listener: socket.socket) -> None:
     """Answer on `listener` until SIGTERM or SIGINT; then finish what is under way."""
+    host, port = listener.getsockname()[:2]
+    log.info("the API listens on %s, port %d", host, port)
     make_server(app).run(sockets=[listener])
+    log.info("the API has stopped")

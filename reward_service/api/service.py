@@ -51,6 +51,7 @@ class Service:
         self.metrics = Metrics(self.store, self.registry)
         self.rate = ServiceRate()
         self.waiters = Waiters(url, self.load, self._done)
+        self.metrics.clients(lambda: self.waiters.count)
         self._sweeper = Sweeper(self.lifecycle, queue, settings.lease_s)
         self._threads = CapacityLimiter(MAX_THREADS)
 

@@ -10,6 +10,9 @@ result changes nothing, and the first verdict stays.
     queued --claim--> building --built--> built --claim--> running --finish--> done
       ^------lease lost---|                 ^------lease lost---|
 
+Leases are times to live in Valkey, so they need no clock; deadlines are on the hosts' clocks,
+which are expected to agree to within what a client's patience can bear.
+
 Whatever can go wrong between the moves is put right by the sweeper (`sweeper.py`): a lease
 that nobody renews, a ticket that RQ no longer has, a deadline that has passed.
 """

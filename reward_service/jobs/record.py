@@ -6,15 +6,13 @@ client may ask for stays until the verdict expires.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reward_service.findings import Built
 from reward_service.jobs import keys
-from reward_service.problems.library import ProblemSource
 from reward_service.schemas import Evaluation, RewardConfigRef, State, Submission, Verdict
 from reward_service.verdicts import Subject
 
@@ -115,12 +113,10 @@ class Record:
         """What was asked; only while it is not done."""
         return Submission.model_validate_json(self["submission"])
 
-    @cached_property
-    def problem(self) -> ProblemSource:
-        """The problem's text; only while it is not done."""
-        fields = json.loads(self["problem"])
-        given = [f.name for f in dataclasses.fields(ProblemSource) if f.init]
-        return ProblemSource(**{name: fields[name] for name in given})
+    @property
+    def problem(self) -> str:
+        """The reference's source; only while it is not done."""
+        return self["problem"]
 
     @cached_property
     def reward(self) -> RewardConfigRef:
@@ -148,7 +144,6 @@ class Record:
 def new_record(admitted: Admitted, now: float) -> dict[str, str | float]:
     """The hash of an evaluation that was just accepted, before its first ticket."""
     submission = admitted.submission
-    problem: dict[str, Any] = dataclasses.asdict(admitted.problem)
     return {
         "key": admitted.key,
         "state": State.QUEUED,
@@ -157,7 +152,7 @@ def new_record(admitted: Admitted, now: float) -> dict[str, str | float]:
         "candidate_hash": admitted.candidate_hash,
         "title": admitted.problem.name or admitted.problem.title,
         "submission": submission.model_dump_json(),
-        "problem": json.dumps(problem),
+        "problem": admitted.problem.source,
         "reward": admitted.reward.model_dump_json(),
         "tags": json.dumps(submission.tags),
         "urgent": "1" if submission.priority == "eval" else "0",

@@ -14,12 +14,13 @@ from reward_service import verdicts
 from reward_service.errors import InfrastructureError
 from reward_service.findings import Built, Context, Finding, Judgement
 from reward_service.jobs.record import Record
-from reward_service.problems.library import ProblemSource
 from reward_service.rewards.book import RewardBook, RewardConfig
 from reward_service.schemas import Submission, Verdict
 
-Build: TypeAlias = Callable[[Submission, ProblemSource, Context], Built | Finding]
-Judge: TypeAlias = Callable[[Submission, ProblemSource, Built, Context], Judgement]
+Build: TypeAlias = Callable[[Submission, str, Context], Built | Finding]
+"""The build stage; the string is the reference's source."""
+Judge: TypeAlias = Callable[[Submission, str, Built, Context], Judgement]
+"""The judge stage, likewise."""
 Step: TypeAlias = Callable[[Record, Context], Built | Verdict]
 
 

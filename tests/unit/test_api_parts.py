@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from reward_service import verdicts
-from reward_service.api import prefer
+from reward_service.api import page, prefer
 from reward_service.api.app import create_app
 from reward_service.api.rate import LONGEST_S, UNKNOWN_S, ServiceRate
+from reward_service.api.server import listen
 from reward_service.cli.common import load_settings
 from reward_service.errors import PrerequisiteError, StoreError
 from reward_service.findings import Built, Judgement
@@ -81,6 +84,27 @@ def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REWARD_SERVICE_MAX_ATTEMPTS", "0")
     with pytest.raises(PrerequisiteError, match="REWARD_SERVICE_MAX_ATTEMPTS is wrong"):
         load_settings()
+
+
+def test_connections_send_without_delay() -> None:
+    with listen("127.0.0.1", 0) as listener:
+        client = socket.create_connection(listener.getsockname())
+        accepted, _ = listener.accept()
+        with client, accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_port_that_is_taken_is_said_to_be() -> None:
+    with listen("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(PrerequisiteError, match=rf"127.0.0.1:{port}: .*--port"):
+            listen("127.0.0.1", port)
+
+
+def test_the_page_shows_text_as_text() -> None:
+    table = page._table(("<i>",), [("<b>&",)])
+    assert "&lt;i&gt;" in table
+    assert "&lt;b&gt;&amp;" in table
 
 
 class _Away:

@@ -13,8 +13,7 @@ from service_harness import Api, Fleet, http
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """A Valkey, a builder and a CPU worker."""
     with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
-        fleet.start("builder")
-        fleet.start("worker")
+        fleet.start_both()
         yield fleet
 
 

@@ -123,16 +123,28 @@ class Fleet:
 
     def start(self, part: str, device: str = "cpu") -> subprocess.Popen[bytes]:
         """A builder or a worker, once it has announced itself."""
+        process = self._spawn(part, device)
+        self._announced(process)
+        return process
+
+    def start_both(self) -> dict[str, subprocess.Popen[bytes]]:
+        """A builder and a CPU worker."""
+        processes = {part: self._spawn(part, "cpu") for part in ("builder", "worker")}
+        for process in processes.values():
+            self._announced(process)
+        return processes
+
+    def _spawn(self, part: str, device: str) -> subprocess.Popen[bytes]:
         env = {**os.environ, "REDIS_URL": self.valkey.url, "PYTHONPATH": PYTHONPATH}
         env |= {f"REWARD_SERVICE_{name.upper()}": str(v) for name, v in self._given.items()}
         command = [sys.executable, str(FAKES), part, str(self.directory), "--device", device]
         process = subprocess.Popen(command, env=env, cwd=ROOT)
         self._processes.append(process)
-        registry = Registry(self.valkey.client(), self.settings.lease_s)
-        eventually(
-            lambda: any(p.pid == process.pid for p in registry.alive()), f"{part} to announce"
-        )
         return process
+
+    def _announced(self, process: subprocess.Popen[bytes]) -> None:
+        registry = Registry(self.valkey.client(), self.settings.lease_s)
+        eventually(lambda: any(p.pid == process.pid for p in registry.alive()), "an announcement")
 
     def open(self, gate: str) -> None:
         (self.directory / f"{gate}.open").touch()

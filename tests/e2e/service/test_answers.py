@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from service_harness import PROBLEM, Api, Fleet, eventually, post, start, submission, verdict
+from service_harness import PROBLEM, Fleet, eventually, post, start, submission, verdict
 
 from reward_service.schemas import OUTCOME_OF, Outcome, Reason, Verdict
 from reward_service.verdicts import harness_hash
@@ -140,20 +140,19 @@ def test_looking_with_a_wait_returns_when_it_is_over(client: httpx.Client, fleet
     verdict(client, id)
 
 
-def test_a_client_that_goes_away_cancels_nothing(
-    client: httpx.Client, fleet: Fleet, api: Api
-) -> None:
+def test_a_client_that_goes_away_cancels_nothing(client: httpx.Client, fleet: Fleet) -> None:
     body = submission("gone", judge=[["gate", "gone"]])
     with pytest.raises(httpx.ReadTimeout):
         client.post("/evaluate", json=body, timeout=0.5)
-    eventually(lambda: api.app.state.service.waiters.count == 0, "nobody to wait")
+    none = "reward_service_waiting_requests 0.0"
+    eventually(lambda: none in client.get("/metrics").text, "nobody to wait")
     fleet.open("gone")
     got = post(client, body).json()
     assert got["outcome"] == "correct"
     assert fleet.runs("judge", got["id"]) == 1
 
 
-def test_the_answer_of_the_server_is_counted_once(client: httpx.Client) -> None:
+def test_a_verdict_is_counted_once(client: httpx.Client) -> None:
     def counted() -> float:
         name = 'reward_service_verdicts_total{outcome="rejected",reason="TAMPERING"}'
         lines = client.get("/metrics").text.splitlines()

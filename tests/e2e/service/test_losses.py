@@ -22,7 +22,7 @@ def lone(tmp_path: Path) -> Iterator[Fleet]:
 @pytest.mark.parametrize("part", ["builder", "worker"])
 def test_what_a_killed_process_held_is_done_by_another(lone: Fleet, part: str) -> None:
     stage = "build" if part == "builder" else "judge"
-    processes = {name: lone.start(name) for name in ("builder", "worker")}
+    processes = lone.start_both()
     with Api(lone.settings) as api, http(api) as client, ThreadPoolExecutor(1) as pool:
         body = submission("killed", **{stage: [["gate", "killed"]]})
         answer = pool.submit(post, client, body)
@@ -37,9 +37,8 @@ def test_what_a_killed_process_held_is_done_by_another(lone: Fleet, part: str) -
 
 
 def test_a_candidate_that_takes_its_workers_along_is_given_up(lone: Fleet) -> None:
-    lone.start("builder")
+    lone.start_both()
     with Api(lone.settings) as api, http(api) as client:
-        lone.start("worker")
         id = start(client, submission("fatal", judge=[["die"]]))
         eventually(lambda: lone.runs("judge", id) == 1, "the first worker to die")
         lone.start("worker")
@@ -53,8 +52,7 @@ def test_a_candidate_that_takes_its_workers_along_is_given_up(lone: Fleet) -> No
 
 @pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
 def test_a_restart_of_valkey_loses_nothing(lone: Fleet, kill: bool) -> None:
-    lone.start("builder")
-    lone.start("worker")
+    lone.start_both()
     with Api(lone.settings) as api, http(api) as client, ThreadPoolExecutor(2) as pool:
         held = pool.submit(post, client, submission("held", judge=[["gate", "held"]]))
         lone.entered("held")
@@ -77,8 +75,7 @@ def test_a_restart_of_valkey_loses_nothing(lone: Fleet, kill: bool) -> None:
 
 
 def test_a_client_that_waits_gets_over_a_restart_of_the_api(lone: Fleet) -> None:
-    lone.start("builder")
-    lone.start("worker")
+    lone.start_both()
     with Api(lone.settings) as api, http(api) as client:
         id = start(client, submission("restart", judge=[["gate", "restart"]]))
         lone.entered("restart")
@@ -96,9 +93,8 @@ def test_a_client_that_waits_gets_over_a_restart_of_the_api(lone: Fleet) -> None
 
 
 def test_what_a_worker_took_but_never_claimed_comes_back(lone: Fleet) -> None:
-    lone.start("builder")
+    worker = lone.start_both()["worker"]
     with Api(lone.settings) as api, http(api) as client:
-        worker = lone.start("worker")
         worker.send_signal(signal.SIGTERM)
         worker.wait()
         # Admitted while the worker still counted as alive, and taken by one that dies at once.
@@ -113,8 +109,7 @@ def test_what_a_worker_took_but_never_claimed_comes_back(lone: Fleet) -> None:
 
 
 def test_sigterm_finishes_the_job_in_hand_and_takes_no_other(lone: Fleet) -> None:
-    lone.start("builder")
-    worker = lone.start("worker")
+    worker = lone.start_both()["worker"]
     with Api(lone.settings) as api, http(api) as client:
         held = start(client, submission("drain", judge=[["gate", "drain"]]))
         lone.entered("drain")

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,8 +60,15 @@ class Up:
 
 
 @pytest.fixture
-def up(tmp_path: Path) -> Iterator[Up]:
-    up = Up(tmp_path)
+def directory() -> Iterator[Path]:
+    """Short enough for a socket's path, which pytest's own are not always."""
+    with tempfile.TemporaryDirectory(prefix="up-") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def up(directory: Path) -> Iterator[Up]:
+    up = Up(directory)
     yield up
     _end(up)
 
@@ -116,10 +124,10 @@ def test_killed_outright_it_takes_everything_along(up: Up) -> None:
     eventually(lambda: not up.left(), f"an end of {up.left()}")
 
 
-def test_a_child_that_cannot_run_here_ends_it_with_status_3(tmp_path: Path) -> None:
-    up = Up(tmp_path, PARTS="builder lacking")
+def test_a_child_that_cannot_run_here_ends_it_with_status_3(directory: Path) -> None:
+    up = Up(directory, PARTS="builder lacking")
     assert up.process.wait(timeout=30) == 3
-    assert "lacking cannot run here" in (tmp_path / "stderr").read_text()
+    assert "lacking cannot run here" in (directory / "stderr").read_text()
     _end(up)
 
 

@@ -38,7 +38,7 @@ def test_the_usual_way(desk: Desk) -> None:
     claimed = desk.claim(first, "builder")
     assert claimed is not None
     assert claimed.submission.candidate.source == "one"
-    assert claimed.problem.source == "p"
+    assert claimed.problem == "p"
     assert claimed.stages == {"queue": 2.0}
     assert desk.lifecycle.built(first, BUILT, 0.5)
     second = desk.get(id).ticket
