@@ -26,10 +26,6 @@ class Window(Protocol):
     """What differs between devices."""
 
     device: torch.device
-    warms: bool
-    """Whether a call needs an untimed one right before it. On a CPU it does: without, whichever
-    program ran on the core last is faster (A/A gave 0.75 at 120 us; with it, 0.95 to 1.06 on two
-    busy cores). On a GPU the flush evens that out."""
 
     def adopt(self, memory: SharedMemory) -> None:
         """Prepare shared memory for fast copies."""
@@ -48,7 +44,6 @@ class CpuWindow:
     """The host as the device: its clock is the process's monotonic clock."""
 
     device = torch.device("cpu")
-    warms = True
 
     def adopt(self, memory: SharedMemory) -> None:
         """Nothing to prepare."""
@@ -66,8 +61,6 @@ class CpuWindow:
 
 class CudaWindow:
     """One GPU: events on its default stream, and a device-wide wait at the end."""
-
-    warms = False
 
     def __init__(self) -> None:
         self.device = torch.device("cuda", 0)
