@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from reward_service.findings import Built, Context, Judgement
-from reward_service.problems.library import ProblemLibrary, ProblemSource
-from reward_service.schemas import BuildReport, Problem, Submission
+from reward_service.schemas import BuildReport, Submission
 from reward_service.settings import Settings
 from reward_service.worker.supervisor import Supervisor
 
@@ -60,14 +59,9 @@ def judge_on(supervisor: Supervisor) -> Judge:
         )
         return supervisor.judge(
             submission,
-            inline(problem),
+            problem,
             Built(report=BuildReport(path="none")),
             Context(id="test", deadline=time.time() + deadline_s),
         )
 
     return judge
-
-
-def inline(source: str) -> ProblemSource:
-    """A problem from its source."""
-    return ProblemLibrary().resolve(Problem(source=source))

@@ -26,7 +26,6 @@ from reward_service.findings import Built, Context, Finding
 from reward_service.formats import kernelbench
 from reward_service.formats.extension_call import ExtensionCall
 from reward_service.formats.record import record
-from reward_service.problems.library import ProblemSource
 from reward_service.sandbox import isolation
 from reward_service.sandbox.box import Boxes
 from reward_service.schemas import BuildReport, Reason, Submission
@@ -76,16 +75,14 @@ class BuildStage:
         self._boxes = None
         self._stack.close()
 
-    def __call__(
-        self, submission: Submission, problem: ProblemSource, context: Context
-    ) -> Built | Finding:
-        """Build every extension of the candidate.
+    def __call__(self, submission: Submission, problem: str, context: Context) -> Built | Finding:
+        """Build every extension of the candidate; `problem` is the reference's source.
 
         Raises PrerequisiteError if this machine lacks the compiler, QueueDeadlineError or
         CancelledError when nobody waits any more.
         """
         context.check()
-        found = self._calls(submission.candidate.source, problem.source, context)
+        found = self._calls(submission.candidate.source, problem, context)
         if isinstance(found, Finding):
             return found
         calls, notes = found

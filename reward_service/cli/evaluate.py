@@ -114,14 +114,14 @@ def run_locally(
     try:
         progress("building")
         with BuildStage(settings) as build:
-            built = build(submission, problem, context)
+            built = build(submission, problem.source, context)
         stages = {"build": time.perf_counter() - start}
         if isinstance(built, Finding):
             return verdicts.of_finding(subject, reward, built, stages=stages)
         if submission.policy.stop_after == "build":
             return verdicts.of_built(subject, built, stages=stages)
         with Supervisor(settings, _device(device)) as supervisor:
-            judgement = supervisor.judge(submission, problem, built, context)
+            judgement = supervisor.judge(submission, problem.source, built, context)
         return verdicts.of_judgement(subject, reward, built, judgement, stages=stages)
     except (InfrastructureError, BadProblemError) as error:
         return verdicts.unscored(subject, error.reason, str(error))

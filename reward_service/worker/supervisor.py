@@ -37,7 +37,6 @@ from reward_service.errors import (
     StoreError,
 )
 from reward_service.findings import Built, Context, Judgement
-from reward_service.problems.library import ProblemSource
 from reward_service.runner.channel import Channel, ChannelError
 from reward_service.sandbox.isolation import Isolation, require, self_test
 from reward_service.sandbox.uids import UidPool, kill_uid
@@ -117,9 +116,9 @@ class Supervisor:
         )
 
     def judge(
-        self, submission: Submission, problem: ProblemSource, built: Built, context: Context
+        self, submission: Submission, problem: str, built: Built, context: Context
     ) -> Judgement:
-        """Judge one built candidate; raises `InfrastructureError` or `BadProblemError`."""
+        """Judge one built candidate against the reference of this source; raises `InfrastructureError` or `BadProblemError`."""
         context.check()
         self._state = "busy"
         scratch = self._root / f"candidate-{os.urandom(6).hex()}"
@@ -129,7 +128,7 @@ class Supervisor:
             self._prepare(scratch, self._slots[0]["uid"])
             request = {
                 "op": "evaluate",
-                "problem_source": problem.source,
+                "problem_source": problem,
                 "candidate_source": submission.candidate.source,
                 "extensions": self._place_modules(built.artifacts, scratch),
                 "scratch": str(scratch),

@@ -27,7 +27,6 @@ from reward_service.findings import Built, Context, Finding
 from reward_service.sandbox import isolation, processes
 from reward_service.schemas import MAX_LOG_CHARS, Candidate, Problem, Reason, Submission
 from reward_service.settings import Settings
-from tests.conftest import inline
 
 ROOT = os.geteuid() == 0
 LEVEL = "standard" if ROOT else "reduced"
@@ -101,7 +100,7 @@ def build(
         candidate=Candidate(source=source),
     )
     context = Context("test", time.time() + seconds, cancelled)
-    return stage(submission, inline(str(submission.problem.source)), context)
+    return stage(submission, str(submission.problem.source), context)
 
 
 def built(stage: BuildStage, source: str) -> Built:

@@ -10,7 +10,6 @@ import pytest
 from reward_service.errors import BadProblemError, CancelledError, QueueDeadlineError
 from reward_service.findings import Built, Context
 from reward_service.schemas import BuildReport, Reason, Submission
-from tests.conftest import inline
 
 PROBLEM = """
 import torch
@@ -382,9 +381,9 @@ def test_nobody_waits_for_a_cancelled_evaluation(supervisor):
     with pytest.raises(CancelledError):
         supervisor.judge(
             submission,
-            inline(PROBLEM),
+            PROBLEM,
             built,
             Context(id="x", deadline=time.time() + 60, cancelled=lambda: True),
         )
     with pytest.raises(QueueDeadlineError):
-        supervisor.judge(submission, inline(PROBLEM), built, Context(id="x", deadline=time.time()))
+        supervisor.judge(submission, PROBLEM, built, Context(id="x", deadline=time.time()))

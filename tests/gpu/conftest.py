@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from reward_service.build.stage import BuildStage
 
+from reward_service.build.stage import BuildStage
 from reward_service.devices.detect import device_names
 from reward_service.findings import Built, Context, Finding, Judgement
 from reward_service.problems.library import ProblemLibrary
@@ -69,7 +69,7 @@ def built(settings: Settings) -> dict[Path, Built | Finding]:
         submission = submission_of(problem_of(file), file)
         context = Context(id=uuid.uuid4().hex, deadline=time.time() + 900)
         with BuildStage(settings) as stage:
-            return stage(submission, library.resolve(submission.problem), context)
+            return stage(submission, library.resolve(submission.problem).source, context)
 
     with ThreadPoolExecutor(_BUILDERS) as pool:
         return dict(zip(files, pool.map(build, files), strict=True))
@@ -84,7 +84,7 @@ def evaluate(gpu: Supervisor, built: dict[Path, Built | Finding]) -> Evaluate:
         if isinstance(made, Finding):
             return made
         submission = submission_of(problem, file)
-        source = ProblemLibrary().resolve(submission.problem)
+        source = ProblemLibrary().resolve(submission.problem).source
         context = Context(id=uuid.uuid4().hex, deadline=time.time() + 300)
         return gpu.judge(submission, source, made, context)
 
