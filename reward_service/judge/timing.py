@@ -67,6 +67,15 @@ class Samples:
 
 
 @dataclass(frozen=True)
+class Pair:
+    """A call of each program on the same values."""
+
+    values: Values
+    reference: Run
+    candidate: Run
+
+
+@dataclass(frozen=True)
 class Pairs:
     """What timing showed."""
 
@@ -100,13 +109,22 @@ def time_pairs(
 
     Raises `TimedCallFailedError` for a wrong result, and `RunnerError` for a failed call.
     """
+
+    def verify(pair: Pair) -> bool:
+        expected = reference.expect_after(pair.values, pair.reference)
+        if expected.sound:
+            finding = verify_outputs(pair.candidate, expected, worst, reference.controls.lower)
+            if finding is not None:
+                raise TimedCallFailedError(finding)
+        return expected.sound
+
     samples = collect(
         reference,
         candidate,
         plan.rule(),
         noise,
         call_limit_s=call_limit_s,
-        worst=worst,
+        verify=verify,
         checkpoint=checkpoint,
     )
     try:
@@ -130,10 +148,13 @@ def collect(
     noise: NoiseFloor,
     *,
     call_limit_s: float,
-    worst: WorstSeen,
+    verify: Callable[[Pair], bool],
     checkpoint: Callable[[], None],
 ) -> Samples:
-    """Run pairs, verify every result, and keep what the clocks said."""
+    """Run pairs and keep what the clocks said.
+
+    `verify` looks at every pair: it raises for a wrong result, and says whether the pair counts.
+    """
     samples = Samples()
     start = time.monotonic()
     warm_up = WARM_UP_PAIRS
@@ -142,15 +163,11 @@ def collect(
     while True:
         checkpoint()
         pair = _run_pair(reference, candidate, call_limit_s)
-        expected = reference.expect_after(pair.values, pair.reference)
-        if not expected.sound:
+        if not verify(pair):
             unsound += 1
             if unsound > _MOST_UNSOUND:
                 raise DeviceError("the reference is outside its own bounds again and again")
             continue
-        finding = verify_outputs(pair.candidate, expected, worst, reference.controls.lower)
-        if finding is not None:
-            raise TimedCallFailedError(finding)
         if warm_up:
             warm_up -= 1
             continue
@@ -174,14 +191,7 @@ def _clock_finding(reason: str) -> Finding:
     )
 
 
-@dataclass(frozen=True)
-class _Pair:
-    values: Values
-    reference: Run
-    candidate: Run
-
-
-def _run_pair(reference: Reference, candidate: Program, limit_s: float) -> _Pair:
+def _run_pair(reference: Reference, candidate: Program, limit_s: float) -> Pair:
     other = secrets.randbelow(_OTHER_VALUES_ONE_IN) == 0
     values = reference.inputs.fresh(Variation.SPIKED if other else Variation.AS_DRAWN)
     reference.program.place(reference.shape.inputs, values)
@@ -194,4 +204,4 @@ def _run_pair(reference: Reference, candidate: Program, limit_s: float) -> _Pair
             runs[True] = reference.run(values, placed=True, renew=renew)
         else:
             runs[False] = candidate.run(values, limit_s, restore=reference.stateful, renew=renew)
-    return _Pair(values, runs[True], runs[False])
+    return Pair(values, runs[True], runs[False])

@@ -126,17 +126,16 @@ class Runner:
 
         `init` is the tree of the constructor's arguments; None: ask the program for them.
         """
+        factory = getattr(self.module, cls, None)
+        if not isinstance(factory, type) or not issubclass(factory, nn.Module):
+            raise RefusedError(f"it defines no class {cls} that is an nn.Module")
         if init is None:
             seed_all(seed)
-            arguments = self._function("get_init_inputs")()
-            init, tensors = flatten(arguments)
+            init, tensors = flatten(self._function("get_init_inputs")())
             if tensors or init["k"] not in ("list", "tuple"):
                 raise RefusedError(
                     "get_init_inputs() must return a list of plain values, without tensors"
                 )
-        factory = getattr(self.module, cls, None)
-        if not isinstance(factory, type) or not issubclass(factory, nn.Module):
-            raise RefusedError(f"it defines no class {cls} that is an nn.Module")
         seed_all(seed)
         model = factory(*unflatten(init, []))
         model = model.to(self.window.device)

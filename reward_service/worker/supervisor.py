@@ -118,7 +118,10 @@ class Supervisor:
     def judge(
         self, submission: Submission, problem: str, built: Built, context: Context
     ) -> Judgement:
-        """Judge one built candidate against the reference of this source; raises `InfrastructureError` or `BadProblemError`."""
+        """Judge one built candidate against the reference whose source is `problem`.
+
+        Raises `InfrastructureError` or `BadProblemError`; a candidate that fails is a value.
+        """
         context.check()
         self._state = "busy"
         scratch = self._root / f"candidate-{os.urandom(6).hex()}"

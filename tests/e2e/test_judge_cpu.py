@@ -126,7 +126,7 @@ FAILURES = {
     ),
     "right for three calls": (
         "return self.right(x) if self.calls < 4 else torch.zeros_like(x)",
-        Reason.MISMATCH,
+        {Reason.MISMATCH, Reason.NONDETERMINISTIC},
     ),
     "bf16 arithmetic": (
         "l = self.linear\n"
@@ -151,7 +151,8 @@ def test_a_wrong_candidate_is_refused_for_its_own_reason(judge, name):
     body, reason = FAILURES[name]
     judgement = judge(PROBLEM, with_forward(body), time_limit_s=1.0)
     assert judgement.failure is not None
-    assert judgement.failure.reason is reason, judgement.failure.message
+    reasons = reason if isinstance(reason, set) else {reason}
+    assert judgement.failure.reason in reasons, judgement.failure.message
 
 
 LOADING = {
