@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from reward_service.judge.program import Program
 from reward_service.judge.reference import Reference
 from reward_service.judge.statistics import NoiseFloor, StopRule
-from reward_service.judge.timing import Samples, collect
+from reward_service.judge.timing import Resolution, Samples, collect
 
 _ROUNDS = 3
 _RULE = StopRule(target_half_width=0.0, min_pairs=16, max_pairs=16, budget_s=2.0)
@@ -56,16 +56,16 @@ class Calibration:
     """What a device was found to be able to tell apart."""
 
     noise: NoiseFloor
-    clock_resolution_s: float
+    resolution: Resolution
 
     def as_json(self) -> dict[str, Any]:
         """For the disk."""
-        return {"noise": self.noise.to_json(), "clock_resolution_s": self.clock_resolution_s}
+        return {"noise": self.noise.to_json(), "resolution": asdict(self.resolution)}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
         """What `as_json` gave."""
-        return cls(NoiseFloor.from_json(stored["noise"]), stored["clock_resolution_s"])
+        return cls(NoiseFloor.from_json(stored["noise"]), Resolution(**stored["resolution"]))
 
 
 def calibrate(
@@ -76,17 +76,19 @@ def calibrate(
 ) -> Calibration:
     """Run the A/A pairs of every program."""
     points: dict[float, float] = {}
-    resolution = _LEAST_RESOLUTION_S
+    window_s = whole_s = _LEAST_RESOLUTION_S
     for number, source in enumerate(PROGRAMS):
         progress(f"calibrating: A/A {number + 1} of {len(PROGRAMS)}")
         reference = reference_of(source)
         rounds = [_one_pair(reference, new_candidate(), directory) for _ in range(_ROUNDS)]
-        duration = statistics.median(c for samples in rounds for _, c in samples.reference)
+        duration = statistics.median(
+            call.claimed_s for samples in rounds for call in samples.reference
+        )
         bias = max(abs(statistics.median(samples.log_ratios)) for samples in rounds)
         points[duration] = max(_LEAST_FLOOR, bias)
-        excess = statistics.median(_excess_difference(samples) for samples in rounds)
-        resolution = max(resolution, excess)
-    return Calibration(NoiseFloor(_falling(points)), resolution)
+        window_s = max(window_s, statistics.median(_difference(*s.windows()) for s in rounds))
+        whole_s = max(whole_s, statistics.median(_difference(*s.wholes()) for s in rounds))
+    return Calibration(NoiseFloor(_falling(points)), Resolution(window_s, whole_s))
 
 
 def _one_pair(reference: Reference, twin: Program, directory: str) -> Samples:
@@ -131,8 +133,11 @@ def _falling(points: dict[float, float]) -> tuple[tuple[float, float], ...]:
     return tuple(reversed(floors))
 
 
-def _excess_difference(samples: Samples) -> float:
-    """Seconds by which the two programs' unaccounted wall time differs."""
-    ours = statistics.median(wall - claimed for wall, claimed in samples.candidate)
-    theirs = statistics.median(wall - claimed for wall, claimed in samples.reference)
-    return abs(ours - theirs)
+def _difference(ours: list[tuple[float, float]], theirs: list[tuple[float, float]]) -> float:
+    """Seconds by which the two programs' unaccounted times differ; 0 where nothing was seen."""
+    if not ours or not theirs:
+        return 0.0
+    return abs(
+        statistics.median(wall - claimed for wall, claimed in ours)
+        - statistics.median(wall - claimed for wall, claimed in theirs)
+    )

@@ -67,6 +67,8 @@ class Call:
 
     wall_s: float
     """From `go` to `done`, by the judge's clock."""
+    window_s: float
+    """From `loaded` to `synced`, by the judge's clock: the call and little else."""
     claimed_s: float
     """What the runner says the device spent."""
     digest: int
@@ -137,6 +139,11 @@ class RunnerClient:
             words.offsets[index] = offset
         start = time.perf_counter_ns()
         words.go = number
+        # A call that fails is done without ever having been loaded or synced.
+        self._await(("loaded", "done"), number, limit_s)
+        loaded = time.perf_counter_ns()
+        self._await(("synced", "done"), number, limit_s)
+        synced = time.perf_counter_ns()
         self._await(("done",), number, limit_s)
         wall_s = (time.perf_counter_ns() - start) / 1e9
         status, digest, claimed_s = words.status, words.digest, words.claimed_ns / 1e9
@@ -145,7 +152,7 @@ class RunnerClient:
         self._await(("exported",), number, SETTLE_LIMIT_S)
         if status != Status.OK:
             raise self.failure(_REASONS.get(status, Reason.PROTOCOL), self.page.text())
-        return Call(wall_s, claimed_s, digest)
+        return Call(wall_s, (synced - loaded) / 1e9, claimed_s, digest)
 
     def leave_calls(self) -> None:
         """Go back to the channel."""

@@ -16,9 +16,10 @@ from typing import Literal
 
 from reward_service.errors import DeviceError
 from reward_service.findings import Finding
-from reward_service.judge.clock import ClockEvidence, disagreement
+from reward_service.judge.clock import MIN_CALLS, ClockEvidence, disagreement
 from reward_service.judge.program import Program, Run, Values
 from reward_service.judge.reference import Reference
+from reward_service.judge.runner_client import Call
 from reward_service.judge.statistics import (
     NoiseFloor,
     StopRule,
@@ -51,19 +52,59 @@ class TimingPlan:
         return StopRule(self.target_half_width, self.min_pairs, self.max_pairs, self.budget_s)
 
 
+@dataclass(frozen=True)
+class Resolution:
+    """Seconds by which the judge's clock was seen to differ between two equal programs."""
+
+    window_s: float
+    """Around the call alone."""
+    whole_s: float
+    """From the moment that the inputs can be known to the moment that the output is fixed."""
+
+
 @dataclass
 class Samples:
-    """Seconds by the judge's clock and by the runner's claim, call by call."""
+    """What the judge's clock saw and what the runners claim, call by call."""
 
-    reference: list[tuple[float, float]] = field(default_factory=list)
-    candidate: list[tuple[float, float]] = field(default_factory=list)
+    reference: list[Call] = field(default_factory=list)
+    candidate: list[Call] = field(default_factory=list)
     log_ratios: list[float] = field(default_factory=list)
 
-    def add(self, reference: Run, candidate: Run) -> None:
+    def add(self, reference: Call, candidate: Call) -> None:
         """Note one pair; both claims must be above 0."""
-        self.reference.append((reference.call.wall_s, reference.call.claimed_s))
-        self.candidate.append((candidate.call.wall_s, candidate.call.claimed_s))
-        self.log_ratios.append(math.log(reference.call.claimed_s / candidate.call.claimed_s))
+        self.reference.append(reference)
+        self.candidate.append(candidate)
+        self.log_ratios.append(math.log(reference.claimed_s / candidate.claimed_s))
+
+    def windows(self) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+        """(window, claimed) seconds of the candidate's calls and of the reference's.
+
+        Without the calls that claim more than their window: there the judge was late to see it
+        open, on a busy host, and a program that claims too much cheats only itself.
+        """
+        return _seen(self.candidate), _seen(self.reference)
+
+    def wholes(self) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+        """(wall, claimed) seconds likewise, of all calls."""
+        return (
+            [(call.wall_s, call.claimed_s) for call in self.candidate],
+            [(call.wall_s, call.claimed_s) for call in self.reference],
+        )
+
+    def compare(self, resolution: Resolution) -> tuple[ClockEvidence, ClockEvidence]:
+        """What the clock says of the calls alone, and of all that surrounds them.
+
+        Where too few windows were seen in time, the whole stands for both. Raises DeviceError
+        where the reference's own times are impossible.
+        """
+        try:
+            whole = disagreement(*self.wholes(), resolution.whole_s)
+            windows = self.windows()
+            if min(map(len, windows)) < MIN_CALLS:
+                return whole, whole
+            return disagreement(*windows, resolution.window_s), whole
+        except ValueError as error:
+            raise DeviceError(str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -79,7 +120,8 @@ class Pair:
 class Pairs:
     """What timing showed."""
 
-    clock: ClockEvidence
+    window: ClockEvidence
+    whole: ClockEvidence
     speedup: Speedup
     reference_time: Timing
     candidate_time: Timing
@@ -100,7 +142,7 @@ def time_pairs(
     noise: NoiseFloor,
     *,
     call_limit_s: float,
-    clock_resolution_s: float,
+    resolution: Resolution,
     worst: WorstSeen,
     baseline: Literal["eager", "compile"],
     checkpoint: Callable[[], None],
@@ -127,18 +169,16 @@ def time_pairs(
         verify=verify,
         checkpoint=checkpoint,
     )
-    try:
-        clock = disagreement(samples.candidate, samples.reference, clock_resolution_s)
-    except ValueError as error:
-        raise DeviceError(str(error)) from error
-    if clock.reason is not None:
-        raise TimedCallFailedError(_clock_finding(clock.reason))
-    reference_time = timing_summary([claim for _, claim in samples.reference])
-    candidate_time = timing_summary([claim for _, claim in samples.candidate])
+    window, whole = samples.compare(resolution)
+    reason = window.reason or whole.reason
+    if reason is not None:
+        raise TimedCallFailedError(_clock_finding(reason))
+    reference_time = timing_summary([call.claimed_s for call in samples.reference])
+    candidate_time = timing_summary([call.claimed_s for call in samples.candidate])
     floor = noise.at(min(reference_time.median, candidate_time.median))
     interval = speedup_interval(samples.log_ratios, floor, seed=secrets.randbits(32))
     speedup = Speedup(value=interval.value, low=interval.low, high=interval.high, baseline=baseline)
-    return Pairs(clock, speedup, reference_time, candidate_time)
+    return Pairs(window, whole, speedup, reference_time, candidate_time)
 
 
 def collect(
@@ -175,13 +215,17 @@ def collect(
             raise DeviceError("the device's own marks gave the reference no time at all")
         if pair.candidate.call.claimed_s <= 0:
             raise TimedCallFailedError(_clock_finding("a call claims to have taken no time"))
-        samples.add(pair.reference, pair.candidate)
+        samples.add(pair.reference.call, pair.candidate.call)
         # What the candidate takes does not count: its speed must not decide how often it is
         # measured.
         in_candidate += pair.candidate.call.wall_s
         floor = noise.at(pair.reference.call.claimed_s)
         if rule.done(samples.log_ratios, floor, time.monotonic() - start - in_candidate):
             return samples
+
+
+def _seen(calls: list[Call]) -> list[tuple[float, float]]:
+    return [(call.window_s, call.claimed_s) for call in calls if call.claimed_s <= call.window_s]
 
 
 def _clock_finding(reason: str) -> Finding:

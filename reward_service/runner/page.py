@@ -6,7 +6,11 @@ A call `n` (n = 1, 2, ...) goes like this; each side writes only its own words:
     judge                                   runner
     seed, renew, mode; call = n     ->      prepares storage
                                     <-      ready = n
-    offsets; go = n (clock starts)  ->      copies the inputs, calls, synchronises, digests
+    offsets; go = n (clock starts)  ->      copies the inputs to the device
+                                    <-      loaded = n
+                                            calls, and waits for the whole device
+                                    <-      synced = n
+                                            digests
                                     <-      claimed_ns, digest, status; done = n
     clock stops; what; export = n   ->      copies the outputs into judge-owned memory
                                     <-      exported = n
@@ -14,7 +18,8 @@ A call `n` (n = 1, 2, ...) goes like this; each side writes only its own words:
 The inputs lie in shared memory before `go`, each rotated by an offset that the runner learns
 only with `go`: what it could compute earlier is of no use to it. The digest is taken before
 `done`, so that bytes written after the clock stopped are noticed when the judge compares it
-with what was exported.
+with what was exported. The judge's clock notes `loaded` and `synced` too: between them little
+happens but the call, so that its bound on the call is much tighter than that on the whole.
 """
 
 from __future__ import annotations
@@ -75,6 +80,8 @@ class ControlWords(ctypes.Structure):
         ("what", ctypes.c_int64),
         ("offsets", ctypes.c_int64 * MAX_INPUTS),
         ("ready", ctypes.c_int64),
+        ("loaded", ctypes.c_int64),
+        ("synced", ctypes.c_int64),
         ("done", ctypes.c_int64),
         ("exported", ctypes.c_int64),
         ("status", ctypes.c_int64),

@@ -1,9 +1,9 @@
 """The timed window of one call, on each kind of device.
 
-Inside the window, in this order: the inputs are copied out of shared memory (rotated by offsets
-that came with `go`), the device's cache is flushed, and the call runs between two marks of the
-device's own clock. On a GPU all of it is queued behind the copies and the flush, so that the
-device is busy while the call is launched and the marks bracket device work alone.
+In this order: the inputs are copied out of shared memory (rotated by offsets that came with
+`go`), the device's cache is flushed, and the call runs between two marks of the device's own
+clock. On a GPU the call is queued behind the flush, so that the device is busy while the call is
+launched and the marks bracket device work alone.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Window(Protocol):
         """Prepare shared memory for fast copies."""
         ...
 
-    def time(self, upload: Callable[[], None], call: Callable[[], Any]) -> tuple[Any, int]:
-        """Run `upload` and `call` as one window; the result and the call's nanoseconds."""
+    def time(self, call: Callable[[], Any]) -> tuple[Any, int]:
+        """Flush, call, and wait for the device; the result and the call's nanoseconds."""
         ...
 
     def synchronize(self) -> None:
@@ -48,9 +48,8 @@ class CpuWindow:
     def adopt(self, memory: SharedMemory) -> None:
         """Nothing to prepare."""
 
-    def time(self, upload: Callable[[], None], call: Callable[[], Any]) -> tuple[Any, int]:
+    def time(self, call: Callable[[], Any]) -> tuple[Any, int]:
         """See `Window`."""
-        upload()
         start = time.perf_counter_ns()
         result = call()
         return result, time.perf_counter_ns() - start
@@ -76,9 +75,8 @@ class CudaWindow:
         if int(code) != 0:
             raise RuntimeError(f"cudaHostRegister answered {code}")
 
-    def time(self, upload: Callable[[], None], call: Callable[[], Any]) -> tuple[Any, int]:
+    def time(self, call: Callable[[], Any]) -> tuple[Any, int]:
         """See `Window`."""
-        upload()
         self._flush.zero_()
         self._flush.zero_()
         self._start.record()

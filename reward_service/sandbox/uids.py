@@ -129,7 +129,7 @@ def kill_processes(uid: int) -> int:
         rounds += 1
         if rounds > 3 and found:
             _kill_all_at_once(uid)
-        if time.monotonic() > give_up:
+        if found and time.monotonic() > give_up:
             raise InfrastructureError(f"processes of uid {uid} survive SIGKILL: {found}")
     return len(killed)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import multiprocessing
 import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -63,16 +65,19 @@ def submission_of(problem: str, candidate: Path) -> Submission:
 def built(settings: Settings) -> dict[Path, Built | Finding]:
     """All CUDA examples, built side by side."""
     files = [*EXAMPLES.glob("level*/*/cuda.py"), *EXAMPLES.glob("demo/*_cuda.py")]
-    library = ProblemLibrary()
 
-    def build(file: Path) -> Built | Finding:
-        submission = submission_of(problem_of(file), file)
-        context = Context(id=uuid.uuid4().hex, deadline=time.time() + 900)
-        with BuildStage(settings) as stage:
-            return stage(submission, library.resolve(submission.problem).source, context)
+    with ProcessPoolExecutor(_BUILDERS, multiprocessing.get_context("spawn")) as pool:
+        made = pool.map(build, itertools.repeat(settings), files)
+        return dict(zip(files, made, strict=True))
 
-    with ThreadPoolExecutor(_BUILDERS) as pool:
-        return dict(zip(files, pool.map(build, files), strict=True))
+
+def build(settings: Settings, file: Path) -> Built | Finding:
+    """Build one example, in a process of its own as a builder is."""
+    submission = submission_of(problem_of(file), file)
+    source = ProblemLibrary().resolve(submission.problem).source
+    context = Context(id=uuid.uuid4().hex, deadline=time.time() + 900)
+    with BuildStage(settings) as stage:
+        return stage(submission, source, context)
 
 
 @pytest.fixture(scope="session")
