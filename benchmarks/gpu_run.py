@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,15 @@ def main() -> int:
     parser.add_argument("--only", choices=["tests", "demo"])
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
+    # What the tests build, the demo does not build again.
+    with tempfile.TemporaryDirectory() as shared:
+        for name in ("REWARD_SERVICE_STATE_DIR", "REWARD_SERVICE_TEST_STATE_DIR"):
+            os.environ[name] = shared
+        return run(arguments)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The parts that were asked for."""
     code = 0
     if arguments.only != "demo":
         code |= run_tests(arguments.output / "gpu_tests.json")

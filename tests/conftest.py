@@ -19,8 +19,12 @@ Judge = Callable[..., Judgement]
 
 @pytest.fixture(scope="session")
 def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where artifacts and calibrations of this test run are kept."""
-    return tmp_path_factory.mktemp("state")
+    """Where artifacts and calibrations of this test run are kept.
+
+    REWARD_SERVICE_TEST_STATE_DIR keeps them for the next one.
+    """
+    kept = os.environ.get("REWARD_SERVICE_TEST_STATE_DIR")
+    return Path(kept) if kept else tmp_path_factory.mktemp("state")
 
 
 @pytest.fixture(scope="session")
