@@ -20,12 +20,14 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402 - the root must be on the path first
 
+PARTS = ["tests", "demo", "examples"]
+
 
 def main() -> int:
     """0 if every test passed and every outcome was the expected one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("output", type=Path)
-    parser.add_argument("--only", choices=["tests", "demo"])
+    parser.add_argument("--only", choices=PARTS)
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     # What the tests build, the demo does not build again.
@@ -37,11 +39,16 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The parts that were asked for."""
+    wanted = [arguments.only] if arguments.only else PARTS
     code = 0
-    if arguments.only != "demo":
+    if "tests" in wanted:
         code |= run_tests(arguments.output / "gpu_tests.json")
-    if arguments.only != "tests":
+    if "demo" in wanted:
         code |= run_demo(arguments.output / "demo.json")
+    if "examples" in wanted:
+        output = str(arguments.output / "examples_cuda.json")
+        command = [sys.executable, "benchmarks/examples.py", "cuda", output]
+        code |= subprocess.run(command, cwd=ROOT, check=False).returncode
     return code
 
 
