@@ -1,6 +1,6 @@
-"""Runs the tests that need a GPU, and the demo, and writes what came of them as JSON.
+"""Runs the tests that need a GPU, the demo and the examples, and writes what came of them.
 
-python benchmarks/gpu_run.py OUTPUT_DIRECTORY [--only tests|demo]
+python benchmarks/gpu_run.py OUTPUT_DIRECTORY [--only tests|demo|examples]
 """
 
 from __future__ import annotations
