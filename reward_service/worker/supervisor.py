@@ -145,6 +145,8 @@ class Supervisor:
             self._state = "idle" if self._judge is not None else "quarantined"
         if "error" in answer:
             reason, message = answer["error"]["reason"], answer["error"]["message"]
+            if reason == Reason.INTERNAL:
+                self._stop()  # what it did not expect may have left its device context broken
             raise _ERRORS.get(reason, InfrastructureError)(message)
         judgement = _JUDGEMENT.validate_python(answer["judgement"])
         return replace(judgement, provenance=self._provenance(answer["seed"], clocks))
