@@ -23,7 +23,7 @@ class Settings(BaseSettings):
     )
     """Redis 6.2+ or Valkey; unset: `up` starts an embedded Valkey on a private socket."""
     host: str = "127.0.0.1"
-    port: int = 8000
+    port: int = Field(default=8000, ge=0, le=65_535)
     token: SecretStr | None = None
     """Bearer token that clients must send; needed unless `host` is loopback."""
     state_dir: Path = Path("~/.cache/reward-service")

@@ -1,18 +1,21 @@
 """The command `reward-service`; one file a command.
 
 Answers go to stdout, everything else to stderr. Exit status 3: bad usage, or something is
-missing on this machine, and the message says what helps.
+missing on this machine, and the message says what helps; 2: the service failed, which says
+nothing about a candidate; 130: interrupted.
 """
 
 from __future__ import annotations
 
 import sys
+import traceback
 
+import click
 import typer
 
 from reward_service.cli import api, builder, doctor, evaluate, problems, up, worker
-from reward_service.cli.common import EXIT_PREREQUISITE
-from reward_service.errors import RewardServiceError
+from reward_service.cli.common import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_PREREQUISITE
+from reward_service.errors import PrerequisiteError, RewardServiceError
 
 app = typer.Typer(
     name="reward-service",
@@ -36,7 +39,20 @@ for command in (
 def main() -> None:
     """Entry point; an error of ours is one line, not a traceback."""
     try:
-        app()
+        code = app(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = EXIT_PREREQUISITE
+    except (click.Abort, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        code = EXIT_INTERRUPTED
+    except PrerequisiteError as error:
+        print(f"error: {error}", file=sys.stderr)
+        code = EXIT_PREREQUISITE
     except RewardServiceError as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(EXIT_PREREQUISITE)
+        code = EXIT_FAILED
+    except Exception:  # noqa: BLE001 - told in full, with a status that blames no candidate
+        traceback.print_exc()
+        code = EXIT_FAILED
+    sys.exit(code)

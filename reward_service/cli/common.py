@@ -6,15 +6,19 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 import threading
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from reward_service.errors import PrerequisiteError
 from reward_service.settings import Settings
 
+EXIT_FAILED = 2
 EXIT_PREREQUISITE = 3
+EXIT_INTERRUPTED = 130
 STDIN = 0
 
 
@@ -38,12 +42,41 @@ def load_settings(**overrides: Any) -> Settings:
     """Settings from the environment; `PrerequisiteError` names the variable that is wrong."""
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
-        return Settings(**given)
+        settings = Settings(**given)
+    except SettingsError as error:
+        raise PrerequisiteError(
+            f"the environment cannot be read: {error}",
+            "write lists as JSON, such as REWARD_SERVICE_PROBLEM_DIRS='[\"/path\"]'",
+        ) from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = "_".join(str(part) for part in first["loc"]).upper()
         prefix = "" if name == "REDIS_URL" else "REWARD_SERVICE_"
         raise PrerequisiteError(f"{prefix}{name} is wrong: {first['msg']}", "correct it") from error
+    if settings.redis_url is not None:
+        _require_url(settings.redis_url.get_secret_value())
+    return settings
+
+
+def require_state_dir(settings: Settings) -> None:
+    """Raise `PrerequisiteError` unless the state directory can be written."""
+    try:
+        settings.artifact_dir.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=settings.artifact_dir):
+            return
+    except OSError as error:
+        raise PrerequisiteError(
+            f"{settings.state_dir} cannot be written ({error.strerror})",
+            "choose a writable REWARD_SERVICE_STATE_DIR",
+        ) from error
+
+
+def _require_url(url: str) -> None:
+    if url.partition("://")[0] not in ("redis", "rediss", "unix"):
+        raise PrerequisiteError(
+            "REDIS_URL is no address of Valkey or Redis",
+            "write redis://HOST:PORT/0, rediss://... or unix://PATH",
+        )
 
 
 def store_url(settings: Settings) -> str:

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from reward_service.build.toolchain import Toolchain
+from reward_service.cli.common import load_settings, require_state_dir
 from reward_service.devices.detect import gpus as list_gpus
 from reward_service.errors import InfrastructureError, PrerequisiteError
 from reward_service.sandbox.box import Boxes
@@ -50,11 +51,17 @@ class Report:
     can_score: tuple[str, ...]
 
 
+def _settings() -> Settings:
+    settings = load_settings()
+    require_state_dir(settings)
+    return settings
+
+
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
 ) -> None:
     """Say what this machine can do, what is missing, and the command that fixes it."""
-    report = examine(Settings())
+    report = examine(_settings())
     if json:
         typer.echo(dumps(asdict(report), indent=2))
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 import sys
 import time
 import uuid
@@ -16,6 +17,7 @@ from rich.console import Console
 
 from reward_service import verdicts
 from reward_service.build.stage import BuildStage
+from reward_service.cli.common import load_settings, require_state_dir
 from reward_service.cli.show import show_verdict
 from reward_service.devices.detect import device_names
 from reward_service.errors import (
@@ -59,10 +61,11 @@ def evaluate(
     2 unscored, 3 bad usage.
     """
     console = Console(stderr=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what was started is ended
     try:
-        settings = Settings()
-        if accept_reduced_isolation:
-            settings = settings.model_copy(update={"min_isolation": "reduced"})
+        settings = load_settings(min_isolation="reduced" if accept_reduced_isolation else None)
+        require_state_dir(settings)
+        device = _device(device)
         submission = Submission.model_validate(
             {
                 "problem": _problem(problem),
@@ -120,7 +123,7 @@ def run_locally(
             return verdicts.of_finding(subject, reward, built, stages=stages)
         if submission.policy.stop_after == "build":
             return verdicts.of_built(subject, built, stages=stages)
-        with Supervisor(settings, _device(device)) as supervisor:
+        with Supervisor(settings, device) as supervisor:
             judgement = supervisor.judge(submission, problem.source, built, context)
         return verdicts.of_judgement(subject, reward, built, judgement, stages=stages)
     except (InfrastructureError, BadProblemError) as error:
@@ -128,12 +131,16 @@ def run_locally(
 
 
 def _device(name: str) -> str:
-    if name == "cuda":
-        return "cuda:0"
-    if name != "any":
-        return name
+    """The device that a name on the command line means."""
     found = device_names()
-    return found[0] if found else "cpu"
+    if name == "any":
+        return found[0] if found else "cpu"
+    if name == "cuda":
+        name = "cuda:0"
+    if name not in (*found, "cpu"):
+        known = ", ".join(["cpu", *found])
+        raise RequestError(422, f"--device {name}: this host has {known}", field="device")
+    return name
 
 
 def _problem(problem: str) -> dict[str, str]:

@@ -11,9 +11,9 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from reward_service import schemas
+from reward_service.cli.common import load_settings
 from reward_service.errors import RequestError
 from reward_service.problems.library import ProblemLibrary
-from reward_service.settings import Settings
 
 BAD_USAGE = 3
 
@@ -23,7 +23,7 @@ def problems(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """List the problems, or show one's source."""
-    library = ProblemLibrary(Settings().problem_dirs)
+    library = ProblemLibrary(load_settings().problem_dirs)
     if name is None:
         _list(library, as_json)
     else:

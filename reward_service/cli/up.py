@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from reward_service.cli.children import Children
-from reward_service.cli.common import EXIT_PREREQUISITE, load_settings, start
+from reward_service.cli.common import EXIT_PREREQUISITE, load_settings, require_state_dir, start
 from reward_service.settings import Settings
 
 Commands = Mapping[str, Sequence[str]]
@@ -40,6 +40,7 @@ def up(
     start()
     isolation = "reduced" if accept_reduced_isolation else None
     settings = load_settings(port=port, host=host, min_isolation=isolation)
+    require_state_dir(settings)
     devices = ["cpu"] if cpu else device_names() or ["cpu"]
     run_up(settings, commands(devices, builders or default_builders()))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reward_service.cli.common import load_settings, start, store_url
+from reward_service.cli.common import load_settings, require_state_dir, start, store_url
 
 
 def worker(
@@ -20,6 +20,7 @@ def worker(
 
     start(with_parent)
     settings = load_settings()
+    require_state_dir(settings)
     url = store_url(settings)
     book = RewardBook(settings.reward_file)
     with Supervisor(settings, device) as supervisor:

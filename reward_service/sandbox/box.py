@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import secrets
 import shutil
@@ -12,11 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reward_service.sandbox.confine import Confinement, Limits
+from reward_service.sandbox.folder import own_folder
 from reward_service.sandbox.isolation import Isolation, self_test
 from reward_service.sandbox.uids import UidPool
-
-_LOCK = "lock"
-_NEW = "new-"
 
 
 @dataclass(frozen=True)
@@ -34,26 +31,14 @@ class Boxes:
 
         Removes what was left by processes that died. Raises OSError where it cannot write.
         """
-        root = state_dir / "scratch"
-        root.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(root)
         pool = UidPool(uid_base)
         if os.geteuid() == 0:
             with pool.lease() as uid:
                 isolation = self_test(uid)
         else:
             isolation = self_test(uid_base)
-        name = secrets.token_hex(8)
-        new, folder = root / f"{_NEW}{name}", root / name
-        new.mkdir()
-        new.chmod(0o711)  # others pass through to what they know the name of, and see no names
-        with (new / _LOCK).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            new.rename(folder)  # nobody takes it for abandoned before it is locked
-            try:
-                yield cls(folder, pool, isolation)
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+        with own_folder(state_dir / "scratch") as folder:
+            yield cls(folder, pool, isolation)
 
     @contextlib.contextmanager
     def open(self, limits: Limits) -> Iterator[Confinement]:
@@ -66,14 +51,3 @@ class Boxes:
             if uid is not None:
                 os.chown(scratch, uid, uid)
             yield self.isolation.confinement(uid, limits, scratch)
-
-
-def _remove_abandoned(root: Path) -> None:
-    """Remove the folders whose owner no longer holds their lock; a pid would say nothing about
-    processes of another container that shares the directory."""
-    for folder in root.iterdir():
-        if folder.name.startswith(_NEW):
-            continue
-        with contextlib.suppress(FileNotFoundError, BlockingIOError), (folder / _LOCK).open() as f:
-            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)

@@ -108,6 +108,8 @@ def run(
                 env={},
                 cwd="/",
                 bufsize=0,
+                # A terminal's Ctrl-C is for us: the launcher must outlive it to end the tree.
+                start_new_session=True,
             )
         finally:
             os.close(status_in)  # its end is the launcher's end

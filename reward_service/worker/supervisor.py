@@ -14,7 +14,6 @@ import json
 import logging
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -38,11 +37,13 @@ from reward_service.errors import (
 )
 from reward_service.findings import Built, Context, Judgement
 from reward_service.runner.channel import Channel, ChannelError
+from reward_service.sandbox.folder import own_folder, temporary_root
 from reward_service.sandbox.isolation import Isolation, require, self_test
 from reward_service.sandbox.uids import UidPool, kill_uid
 from reward_service.schemas import DeviceInfo, Provenance, Reason, Submission
 from reward_service.settings import Settings
 from reward_service.verdicts import harness_hash
+from reward_service.worker.device_lock import device_lock
 from reward_service.worker.zygote_process import ZygoteProcess
 
 logger = logging.getLogger(__name__)
@@ -81,14 +82,15 @@ class Supervisor:
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
-            pool = UidPool(self.settings.runner_uid_base)
             slots = 1 + REFERENCE_SLOTS
-            self._uids = [stack.enter_context(pool.lease()) for _ in range(slots)]
+            base = self.settings.runner_uid_base
+            self._uids = list(range(base, base + slots))
+            if os.geteuid() == 0:
+                pool = UidPool(base)
+                self._uids = [stack.enter_context(pool.lease()) for _ in range(slots)]
             self._isolation = self_test(self._uids[0])
             require(self.settings.min_isolation, self._isolation)
-            self._root = Path(tempfile.mkdtemp(prefix="reward-service-"))
-            stack.callback(shutil.rmtree, self._root, ignore_errors=True)
-            self._root.chmod(0o711)
+            self._root = stack.enter_context(own_folder(temporary_root() / "runners"))
             self._slots = [self._slot(number) for number in range(slots)]
             stack.callback(self._stop)
             self._start()
@@ -125,7 +127,9 @@ class Supervisor:
         context.check()
         self._state = "busy"
         scratch = self._root / f"candidate-{os.urandom(6).hex()}"
+        stack = contextlib.ExitStack()
         try:
+            stack.enter_context(device_lock(self._identity, context.check))
             if self._judge is None:
                 self._start(context)
             self._prepare(scratch, self._slots[0]["uid"])
@@ -141,6 +145,7 @@ class Supervisor:
             }
             answer, clocks = self._ask(request, context)
         finally:
+            stack.close()
             shutil.rmtree(scratch, ignore_errors=True)
             self._state = "idle" if self._judge is not None else "quarantined"
         if "error" in answer:
@@ -301,9 +306,12 @@ class Supervisor:
             logger.warning("no clocks in the provenance: %s", error)
             return {}
 
+    @property
+    def _identity(self) -> str:
+        return self._gpu.uuid if self._gpu else f"cpu-{os.uname().nodename}"
+
     def _calibration_path(self) -> Path:
-        identity = [self.device, self._gpu.uuid if self._gpu else os.uname().nodename]
-        digest = hashlib.sha256(json.dumps([*identity, harness_hash()]).encode()).hexdigest()
+        digest = hashlib.sha256(f"{self._identity} {harness_hash()}".encode()).hexdigest()
         return self.settings.state_dir.expanduser() / "calibration" / f"{digest[:24]}.json"
 
     def _stored_calibration(self) -> dict[str, Any] | None:

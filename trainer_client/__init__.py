@@ -1,1 +1,0 @@
-"""Trains a block-diffusion language model on the rewards of `reward_service`."""
