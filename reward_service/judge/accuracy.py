@@ -37,6 +37,7 @@ __all__ = [
     "Precision",
     "bounds",
     "classify",
+    "comparable",
     "equal",
     "measure",
     "within",
@@ -98,6 +99,11 @@ def bounds(reference: Errors, output_dtype: torch.dtype, precision: Precision) -
     worst = _clamp(_C * reference.worst, row.floor[1], row.cap[1])
     bias = _clamp(_C * reference.bias, row.bias_share * rel, rel)
     return Bounds(rel, worst, bias)
+
+
+def comparable(dtype: torch.dtype) -> bool:
+    """Whether outputs of a dtype can be judged: exactly, or within bounds."""
+    return dtype in _ROW_OF_DTYPE or not (dtype.is_floating_point or dtype.is_complex)
 
 
 def within(errors: Errors, bound: Bounds) -> bool:

@@ -108,8 +108,7 @@ def _one_pair(reference: Reference, twin: Program, directory: str) -> Samples:
             double=False,
             compiled=False,
         )
-        twin.bind(reference.tree, reference.shape.inputs)
-        twin.expect(reference.shape_for(twin))
+        reference.bind(twin)
         return collect(
             reference,
             twin,

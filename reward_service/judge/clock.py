@@ -10,7 +10,10 @@ reference's calls, made beside it by the same protocol, show. Three things must 
 
 Both allowances are the resolution, 4 robust standard errors and 5 % of the claimed median. The
 errors of `excess` are those of both medians, which a candidate can swell by claiming at random;
-those of `walls` come from the walls, which only real time swells.
+those of `walls` come from the walls, which only real time swells. Both can be swollen by dawdling
+at random, so what is allowed must not pay either: see `seen_s`.
+
+`export_delay` bounds what a runner does after `done`, in the same way.
 
 With the overhead measured on a GPU (median 20 us, 95th percentile 40 us) and 30 calls, work that
 is hidden is found from 25 % of a 100 us claim on, and from 6 % of a 10 ms one; honest candidates
@@ -29,6 +32,7 @@ from numpy.typing import NDArray
 MIN_CALLS = 5
 _ERRORS = 4.0
 _SHARE = 0.05
+_EXPORT_SHARE = 0.5
 _DRIFT = 1e-3
 """Relative difference that two clocks may have."""
 
@@ -47,6 +51,17 @@ class ClockEvidence:
     """Median of the candidate's claims."""
     overhead_s: float
     """Median of the reference's walls less its claims."""
+    resolution_s: float
+
+    @property
+    def seen_s(self) -> float:
+        """The candidate's seconds as the judge's clock has them, where those are more.
+
+        What a claim may be below the truth without being refused must not pay: the lower end of
+        a speedup is counted from here. What two equal programs differ by is not held against it.
+        """
+        excess = max(self.excess_s, self.wall_excess_s) - self.resolution_s
+        return self.claimed_s + max(0.0, excess)
 
 
 def disagreement(
@@ -68,7 +83,7 @@ def disagreement(
     overhead = base_wall - base_claimed
     overhead_s = float(np.median(overhead))
     if (fault := _impossible(wall, claimed, resolution_s)) is not None:
-        return ClockEvidence(False, fault, *(math.nan,) * 5, overhead_s)
+        return ClockEvidence(False, fault, *(math.nan,) * 5, overhead_s, resolution_s)
 
     claimed_s = float(np.median(claimed))
     least = resolution_s + _SHARE * claimed_s
@@ -94,7 +109,23 @@ def disagreement(
         wall_allowed,
         claimed_s,
         overhead_s,
+        resolution_s,
     )
+
+
+def export_delay(
+    candidate: Sequence[float], reference: Sequence[float], resolution_s: float
+) -> str | None:
+    """What is wrong with the seconds in which results were handed over, in words, or None.
+
+    Both sides hand over the same bytes, so that neither has a reason to take longer.
+    """
+    took, usual = float(np.median(candidate)), float(np.median(reference))
+    error = _error_of_median(np.asarray(reference, dtype=np.float64))
+    allowed = usual * (1 + _EXPORT_SHARE) + resolution_s + _ERRORS * math.sqrt(2) * error
+    if took <= allowed:
+        return None
+    return f"handing over results takes {took * 1e6:.1f} us, {allowed * 1e6:.1f} allowed"
 
 
 def _impossible(

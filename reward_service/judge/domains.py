@@ -93,6 +93,8 @@ def _detect(versions: Sequence[Tensor]) -> Domain:
         return Domain(Kind.FIXED)
     if not first.is_floating_point() or first.numel() < MIN_ELEMENTS:
         return _REDRAW
+    if first.element_size() == 1:
+        return _REDRAW  # few values, and no arithmetic on them
     if not all(_plain(x) for x in versions):
         return _REDRAW
     if not all(_independent(first, x) for x in versions[1:]):

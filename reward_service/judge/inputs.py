@@ -1,8 +1,7 @@
 """Fresh input values for every call: made by the judge where an input's domain allows it, drawn
 by the problem's own `get_inputs()` where it has structure.
 
-Values that the judge makes lie rotated in the memory that a runner can see, by an offset that it
-learns with `go`; so what it could do with them before the clock starts is of no use.
+All lie veiled in the memory that a runner can see, under a key that it learns with `go`.
 """
 
 from __future__ import annotations
@@ -36,16 +35,13 @@ class InputSource:
     def fresh(self, kind: Variation) -> Values:
         """Values that no process has seen before."""
         drawn = self._redraw()
-        stored: list[Tensor] = []
-        offsets: list[int] = []
-        for domain, base, tensor in zip(self.domains, self.base, drawn, strict=True):
-            if domain.generated:
-                stored.append(generate(domain, base, kind, self._generator, self._device))
-                offsets.append(secrets.randbelow(max(1, base.numel())))
-            else:
-                stored.append(tensor)
-                offsets.append(0)
-        return Values.of(stored, offsets, secrets.randbits(62))
+        tensors = [
+            generate(domain, base, kind, self._generator, self._device)
+            if domain.generated
+            else tensor
+            for domain, base, tensor in zip(self.domains, self.base, drawn, strict=True)
+        ]
+        return Values.of(tensors, secrets.randbits(62))
 
     def _redraw(self) -> Sequence[Tensor]:
         if all(domain.kind is not Kind.REDRAW for domain in self.domains):

@@ -45,6 +45,11 @@ class Layout:
             for item, offset in zip(self.specs, self.offsets, strict=True)
         ]
 
+    def write_bytes(self, memory: SharedMemory, data: Sequence[Tensor]) -> None:
+        """Copy in the bytes of tensors (uint8)."""
+        for item, offset, tensor in zip(self.specs, self.offsets, data, strict=True):
+            view(memory, (item.nbytes,), "uint8", offset).copy_(tensor)
+
     def write(self, memory: SharedMemory, tensors: Sequence[Tensor]) -> None:
         """Copy tensors in."""
         for item, offset, tensor in zip(self.specs, self.offsets, tensors, strict=True):

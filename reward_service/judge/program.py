@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from reward_service.judge.device import JudgeDevice
 from reward_service.judge.memory import Layout
 from reward_service.judge.runner_client import Call, RunnerClient
-from reward_service.judge.specs import SpecError, TensorSpec, parse_specs
+from reward_service.judge.specs import (
+    MAX_STATE_TENSORS,
+    MAX_TENSORS,
+    SpecError,
+    TensorSpec,
+    parse_specs,
+)
 from reward_service.runner.page import Mode, SharedMemory
 from reward_service.runner.values import digest
+from reward_service.runner.veil import KEY_BITS, veil
 from reward_service.schemas import Reason
 
 SETUP_LIMIT_S = 60.0
@@ -44,20 +51,19 @@ class Values:
 
     tensors: list[Tensor]
     """On the judge's device."""
-    stored: list[Tensor]
-    """The same, each rotated back by its offset."""
-    offsets: list[int]
+    veiled: list[Tensor]
+    """The bytes of the same under `key`."""
+    key: int
+    """What a runner needs to read them; it learns it when the clock starts."""
     seed: int
     """For generators that the program itself may draw from."""
 
     @classmethod
-    def of(cls, stored: Sequence[Tensor], offsets: Sequence[int], seed: int) -> Values:
-        """Values whose tensors lie rotated in memory."""
-        tensors = [
-            torch.roll(tensor.reshape(-1), -offset).reshape(tensor.shape) if offset else tensor
-            for tensor, offset in zip(stored, offsets, strict=True)
-        ]
-        return cls(tensors, list(stored), list(offsets), seed)
+    def of(cls, tensors: Sequence[Tensor], seed: int) -> Values:
+        """Values under a new key."""
+        tensors = [tensor.contiguous() for tensor in tensors]
+        key = secrets.randbits(KEY_BITS)
+        return cls(tensors, veil(tensors, key), key, seed)
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ class Program:
         if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
             raise self.client.failure(Reason.PROTOCOL, "it described its state in no known form")
         names = [str(entry.pop("name", ""))[:200] for entry in entries]
-        self.state = list(zip(names, self.read_specs(entries), strict=True))
+        self.state = list(zip(names, self.read_specs(entries, MAX_STATE_TENSORS), strict=True))
         return answer
 
     def read_state(self) -> list[Tensor]:
@@ -126,10 +132,11 @@ class Program:
         memory.close()
         return answer["tree"], tensors
 
-    def bind(self, tree: dict[str, Any], layout: Layout) -> None:
-        """Share memory for the inputs."""
+    def bind(self, tree: dict[str, Any], layout: Layout, values: Values) -> None:
+        """Share memory for the inputs; `values` are for calls that nobody times."""
         self._inputs = SharedMemory.create(layout.end)
         self.device.adopt(self._inputs)
+        self.place(layout, values)
         self.client.request(
             "bind",
             SETUP_LIMIT_S,
@@ -137,6 +144,7 @@ class Program:
             tree=tree,
             tensors=[item.as_json() for item in layout.specs],
             offsets=list(layout.offsets),
+            key=values.key,
         )
 
     def expect(self, shape: CallShape) -> None:
@@ -164,7 +172,7 @@ class Program:
     def place(self, layout: Layout, values: Values) -> None:
         """Lay values out in the memory of the inputs."""
         assert self._inputs is not None
-        layout.write(self._inputs, values.stored)
+        layout.write_bytes(self._inputs, values.veiled)
         self.device.synchronize()
 
     def run(
@@ -181,7 +189,7 @@ class Program:
         assert self.shape is not None
         assert self._results is not None
         call = self.client.call(
-            values.offsets,
+            values.key,
             limit_s,
             mode=mode,
             seed=values.seed,
@@ -201,10 +209,10 @@ class Program:
             state_after = self.shape.state_after.read(self._results, self.device.device)
         return Run(call, outputs, inputs_after, state_after)
 
-    def read_specs(self, value: object) -> tuple[TensorSpec, ...]:
+    def read_specs(self, value: object, most: int = MAX_TENSORS) -> tuple[TensorSpec, ...]:
         """Specs that the runner told of."""
         try:
-            return parse_specs(value)
+            return parse_specs(value, most)
         except SpecError as error:
             message = f"it described tensors badly: {error}"
             raise self.client.failure(Reason.PROTOCOL, message) from error

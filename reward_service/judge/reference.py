@@ -16,20 +16,21 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from reward_service.errors import BadProblemError
-from reward_service.judge.accuracy import Errors, Precision, measure, within
+from reward_service.errors import BadProblemError, DeviceError
+from reward_service.judge.accuracy import Errors, Precision, comparable, measure, within
 from reward_service.judge.controls import lower_precision, weak_controls
 from reward_service.judge.inputs import InputSource
 from reward_service.judge.memory import Layout
 from reward_service.judge.program import CallShape, Program, Run, Values
 from reward_service.judge.runner_client import ProblemRunnerError
-from reward_service.judge.specs import TensorSpec, total_bytes
-from reward_service.judge.values import Variation, randomise_state
+from reward_service.judge.specs import DTYPES, TensorSpec, total_bytes
+from reward_service.judge.values import Kind, Variation, randomise_state
 from reward_service.judge.verify import Expectation, expectation, same_bits
 from reward_service.runner.page import Mode
 from reward_service.schemas import Reason
 
 REFERENCE_CALL_LIMIT_S = 60.0
+_SLOWDOWN, _SLOWDOWN_S = 5.0, 0.1
 _MAX_DROPPED = 8
 """Parameters of which the dropped-parameter control is tried."""
 _LOWER: dict[Precision, tuple[Literal["tf32", "fp16", "bf16"], ...]] = {
@@ -70,12 +71,14 @@ class Reference:
         directory: str,
         memory_limit: int,
         generator: torch.Generator,
+        checkpoint: Callable[[], None],
     ) -> None:
         self.key = key
         self.program = program
         self.directory = directory
         self.memory_limit = memory_limit
         self.generator = generator
+        self.checkpoint = checkpoint
         self.construct_seed = secrets.randbits(62)
         self.init: dict[str, Any] = {}
         self.has_double = True
@@ -156,16 +159,25 @@ class Reference:
         self.inputs = InputSource(
             self.program, [first, second], self.program.device.device, self.generator
         )
+        if all(domain.kind is Kind.FIXED for domain in self.inputs.domains):
+            raise BadProblemError(
+                "get_inputs() gives the same values under every seed, so that an answer could be "
+                "kept from call to call; draw them at random, from the global generator"
+            )
 
     def _shape_calls(self) -> None:
         inputs = Layout.of(TensorSpec.of(tensor) for tensor in self.inputs.base)
         self._fits(inputs.end)
-        self.program.bind(self.tree, inputs)
-        self.program.place(inputs, self.inputs.fresh(Variation.AS_DRAWN))
+        self.program.bind(self.tree, inputs, self.inputs.fresh(Variation.AS_DRAWN))
         working = self.program.ask("probe", REFERENCE_CALL_LIMIT_S, mode=int(Mode.WORKING), seed=1)
         specs = self.program.read_specs(working["tensors"])
         if not specs or total_bytes(specs) == 0:
             raise BadProblemError("forward() returns no tensor, or only empty ones")
+        for index, item in enumerate(specs):
+            if not comparable(DTYPES[item.dtype]):
+                raise BadProblemError(
+                    f"output {index} is {item.dtype}, for which there are no error bounds"
+                )
         outputs = {Mode.WORKING: Layout.of(specs)}
         if self.has_double:
             double = self._probe_double(working["tree"], specs)
@@ -271,15 +283,19 @@ class Reference:
         for name in _LOWER[self.key.precision]:
             self.program.write_state([lower_precision(t, name) for t in self.random_state])
             rounded = Values.of(
-                [lower_precision(t, name) for t in expected.values.stored],
-                expected.values.offsets,
-                expected.values.seed,
+                [lower_precision(t, name) for t in expected.values.tensors], expected.values.seed
             )
             run = self.run(rounded)
             profiles[name] = measure(
                 lower_precision(run.outputs[output], name), expected.exact[output]
             )
         return profiles
+
+    def bind(self, candidate: Program) -> None:
+        """Tell a candidate what its calls look like."""
+        values = self.inputs.fresh(Variation.AS_DRAWN)
+        candidate.bind(self.tree, self.shape.inputs, values)
+        candidate.expect(self.shape_for(candidate))
 
     # --- in use ----------------------------------------------------------------------------
 
@@ -299,6 +315,7 @@ class Reference:
         renew: bool = False,
     ) -> Run:
         """Call the reference on values, from its saved state."""
+        self.checkpoint()
         if not placed:
             self.program.place(self.shape.inputs, values)
         return self.program.run(
@@ -324,9 +341,22 @@ class Reference:
         """The shape of a candidate's calls: the reference's, with the candidate's own state."""
         specs = (item for _, item in candidate.state)
         state_after = Layout.of(specs, self.shape.inputs_after.end)
-        self._fits(self.shape.inputs.end + state_after.end)
+        if self.shape.inputs.end + state_after.end > self.memory_limit:
+            raise candidate.client.failure(
+                Reason.OUT_OF_MEMORY, "its parameters and buffers take more than this worker has"
+            )
         outputs = {Mode.WORKING: self.shape.outputs[Mode.WORKING]}
         return replace(self.shape, outputs=outputs, state_after=state_after)
+
+    def require_usual_speed(self) -> None:
+        """Raise `DeviceError` if the reference itself is far slower now than when it was prepared:
+        then a time limit says nothing about a candidate."""
+        seconds = self.run(self.inputs.fresh(Variation.AS_DRAWN)).call.wall_s
+        if seconds > _SLOWDOWN * self.call_s + _SLOWDOWN_S:
+            raise DeviceError(
+                f"a call of the reference takes {seconds:.3g} s, {self.call_s:.3g} s when it was "
+                "prepared: the host is too busy to time anything"
+            )
 
     def expect(self, values: Values) -> Expectation:
         """What a program should give on values; they are placed here."""

@@ -73,6 +73,8 @@ class Call:
     """What the runner says the device spent."""
     digest: int
     """What the runner says its output's bits sum to, from before the clock stopped."""
+    export_s: float
+    """From `export` to `exported`."""
 
 
 class RunnerClient:
@@ -86,7 +88,7 @@ class RunnerClient:
         self.zygote = zygote
         self.failure = failure
         """What to raise when the runner fails; it says whose program the runner holds."""
-        self.channel = Channel(ours, max_bytes=1 << 18)
+        self.channel = Channel(ours, max_bytes=1 << 20)
         self._number = 0
         self._serving = False
         request = {
@@ -114,7 +116,7 @@ class RunnerClient:
 
     def call(
         self,
-        offsets: list[int],
+        key: int,
         limit_s: float,
         *,
         mode: Mode = Mode.WORKING,
@@ -135,8 +137,7 @@ class RunnerClient:
         words.call = number
         # A call that fails while it is prepared is done without ever having been ready.
         self._await(("ready", "done"), number, limit_s + _PREPARE_LIMIT_S)
-        for index, offset in enumerate(offsets):
-            words.offsets[index] = offset
+        words.key = key
         start = time.perf_counter_ns()
         words.go = number
         # A call that fails is done without ever having been loaded or synced.
@@ -148,11 +149,13 @@ class RunnerClient:
         wall_s = (time.perf_counter_ns() - start) / 1e9
         status, digest, claimed_s = words.status, words.digest, words.claimed_ns / 1e9
         words.what = What.EVERYTHING if everything else What.OUTPUTS
+        start = time.perf_counter_ns()
         words.export = number
         self._await(("exported",), number, SETTLE_LIMIT_S)
+        export_s = (time.perf_counter_ns() - start) / 1e9
         if status != Status.OK:
             raise self.failure(_REASONS.get(status, Reason.PROTOCOL), self.page.text())
-        return Call(wall_s, (synced - loaded) / 1e9, claimed_s, digest)
+        return Call(wall_s, (synced - loaded) / 1e9, claimed_s, digest, export_s)
 
     def leave_calls(self) -> None:
         """Go back to the channel."""
@@ -236,8 +239,9 @@ class RunnerClient:
             )
         if -status == signal.SIGKILL:
             return self.failure(Reason.OUT_OF_MEMORY, f"its process was killed by the system{log}")
-        name = signal.Signals(-status).name
-        return self.failure(Reason.EXCEPTION, f"its process crashed with {name}{log}")
+        return self.failure(
+            Reason.EXCEPTION, f"its process crashed with {_signal_name(-status)}{log}"
+        )
 
 
 _REASONS = {
@@ -258,6 +262,14 @@ def _reported(error: Any) -> tuple[Reason, str]:
     except KeyError:
         return Reason.PROTOCOL, f"it answered with an unknown error {kind[:40]!r}"
     return _REASONS.get(status, Reason.PROTOCOL), message
+
+
+def _signal_name(number: int) -> str:
+    """Real-time signals have no name of their own."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _last_line(log: str) -> str:

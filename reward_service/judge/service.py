@@ -35,7 +35,7 @@ from reward_service.judge.runner_client import (
     RunnerSlot,
 )
 from reward_service.judge.timing import TimingPlan
-from reward_service.runner.channel import Channel, ChannelClosedError
+from reward_service.runner.channel import Channel, ChannelClosedError, ChannelError
 from reward_service.schemas import Policy, Reason
 
 CANARY_LIMIT_S = 30.0
@@ -88,6 +88,8 @@ class JudgeService:
             judgement = self._evaluate(message, seed)
         except RewardServiceError as error:
             return {"error": {"reason": error.reason, "message": str(error)}}
+        except ChannelError:
+            raise  # without the zygote or the supervisor there is nothing left to do here
         except Exception:  # noqa: BLE001 - a bug of ours must not end the judge
             traceback.print_exc()
             return {"error": {"reason": Reason.INTERNAL, "message": "the judge failed"}}
@@ -133,6 +135,8 @@ class JudgeService:
             candidate.end()
         if judgement.failure is not None and judgement.failure.reason in _SUSPICIOUS:
             self._require_health()
+        if judgement.failure is not None and judgement.failure.reason is Reason.RUN_TIMEOUT:
+            reference.require_usual_speed()
         return judgement
 
     # --- references ------------------------------------------------------------------------
@@ -151,6 +155,7 @@ class JudgeService:
             str(slot.scratch),
             self.memory_limit,
             self.generator,
+            self._checkpoint,
         )
         self.references[key] = reference, slot
         try:
@@ -198,6 +203,8 @@ class JudgeService:
         self.supervisor.send({"progress": text})
 
     def _checkpoint(self) -> None:
+        """Give a sign of life, and raise if nobody waits any more."""
+        self.supervisor.send({"alive": True})
         if self.supervisor.poll(0):
             message, _ = self.supervisor.receive()
             if message["op"] == "abort":

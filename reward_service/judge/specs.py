@@ -23,6 +23,8 @@ from typing import Any
 import torch
 
 MAX_TENSORS = 64
+MAX_STATE_TENSORS = 4_096
+"""Parameters and buffers of a model; a DenseNet has a thousand."""
 MAX_DIMS = 16
 MAX_SIZE = 1 << 40
 MAX_TEXT_BYTES = 1 << 16
@@ -129,12 +131,12 @@ def load_specs(text: bytes) -> tuple[TensorSpec, ...]:
     return parse_specs(value)
 
 
-def parse_specs(value: object) -> tuple[TensorSpec, ...]:
+def parse_specs(value: object, most: int = MAX_TENSORS) -> tuple[TensorSpec, ...]:
     """The specs in a decoded JSON value of foreign origin; raises `SpecError`."""
     if not isinstance(value, list):
         raise SpecError("the tensors must be a list")
-    if len(value) > MAX_TENSORS:
-        raise SpecError(f"{len(value)} tensors, at most {MAX_TENSORS} are allowed")
+    if len(value) > most:
+        raise SpecError(f"{len(value)} tensors, at most {most} are allowed")
     return tuple(_parse(item, f"tensor {i}") for i, item in enumerate(value))
 
 

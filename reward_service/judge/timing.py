@@ -16,7 +16,7 @@ from typing import Literal
 
 from reward_service.errors import DeviceError
 from reward_service.findings import Finding
-from reward_service.judge.clock import MIN_CALLS, ClockEvidence, disagreement
+from reward_service.judge.clock import MIN_CALLS, ClockEvidence, disagreement, export_delay
 from reward_service.judge.program import Program, Run, Values
 from reward_service.judge.reference import Reference
 from reward_service.judge.runner_client import Call
@@ -27,7 +27,7 @@ from reward_service.judge.statistics import (
     timing_summary,
 )
 from reward_service.judge.values import Variation
-from reward_service.judge.verify import WorstSeen, verify_outputs
+from reward_service.judge.verify import Expectation, WorstSeen, verify_outputs
 from reward_service.schemas import Reason, Speedup, Timing
 
 WARM_UP_PAIRS = 3
@@ -36,6 +36,7 @@ _OTHER_VALUES_ONE_IN = 8
 from trials by their values."""
 
 _MOST_UNSOUND = 20
+_MOST_IN_CANDIDATE_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,14 @@ class Samples:
 
     reference: list[Call] = field(default_factory=list)
     candidate: list[Call] = field(default_factory=list)
+    exports: list[tuple[float, float]] = field(default_factory=list)
+    """Seconds in which the reference and the candidate handed over equally many bytes."""
     log_ratios: list[float] = field(default_factory=list)
 
-    def add(self, reference: Call, candidate: Call) -> None:
+    def add(self, reference: Call, candidate: Call, everything: bool) -> None:
         """Note one pair; both claims must be above 0."""
+        if not everything:  # the states of the two may differ in size
+            self.exports.append((reference.export_s, candidate.export_s))
         self.reference.append(reference)
         self.candidate.append(candidate)
         self.log_ratios.append(math.log(reference.claimed_s / candidate.claimed_s))
@@ -106,6 +111,13 @@ class Samples:
         except ValueError as error:
             raise DeviceError(str(error)) from error
 
+    def late_export(self, resolution: Resolution) -> str | None:
+        """What is wrong with how long results took to be handed over, in words."""
+        if not self.exports:
+            return None
+        usual, took = zip(*self.exports, strict=True)
+        return export_delay(took, usual, resolution.whole_s)
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -114,6 +126,8 @@ class Pair:
     values: Values
     reference: Run
     candidate: Run
+    everything: bool
+    """Whether inputs and state after the call are there too."""
 
 
 @dataclass(frozen=True)
@@ -144,18 +158,23 @@ def time_pairs(
     call_limit_s: float,
     resolution: Resolution,
     worst: WorstSeen,
+    verify_after: Callable[[Run, Expectation], Finding | None],
     baseline: Literal["eager", "compile"],
     checkpoint: Callable[[], None],
 ) -> Pairs:
     """Measure until the interval is narrow enough or the budget is spent.
 
+    `verify_after` looks at the inputs and the state that a call left behind.
     Raises `TimedCallFailedError` for a wrong result, and `RunnerError` for a failed call.
     """
 
     def verify(pair: Pair) -> bool:
         expected = reference.expect_after(pair.values, pair.reference)
         if expected.sound:
-            finding = verify_outputs(pair.candidate, expected, worst, reference.controls.lower)
+            lower = reference.controls.lower
+            finding = verify_outputs(pair.candidate, expected, worst, lower)
+            if finding is None and pair.everything:
+                finding = verify_after(pair.candidate, expected)
             if finding is not None:
                 raise TimedCallFailedError(finding)
         return expected.sound
@@ -170,14 +189,16 @@ def time_pairs(
         checkpoint=checkpoint,
     )
     window, whole = samples.compare(resolution)
-    reason = window.reason or whole.reason
+    reason = window.reason or whole.reason or samples.late_export(resolution)
     if reason is not None:
         raise TimedCallFailedError(_clock_finding(reason))
     reference_time = timing_summary([call.claimed_s for call in samples.reference])
     candidate_time = timing_summary([call.claimed_s for call in samples.candidate])
     floor = noise.at(min(reference_time.median, candidate_time.median))
     interval = speedup_interval(samples.log_ratios, floor, seed=secrets.randbits(32))
-    speedup = Speedup(value=interval.value, low=interval.low, high=interval.high, baseline=baseline)
+    seen = max(window.seen_s, whole.seen_s)
+    low = min(interval.low, interval.value * window.claimed_s / seen)
+    speedup = Speedup(value=interval.value, low=low, high=interval.high, baseline=baseline)
     return Pairs(window, whole, speedup, reference_time, candidate_time)
 
 
@@ -215,10 +236,12 @@ def collect(
             raise DeviceError("the device's own marks gave the reference no time at all")
         if pair.candidate.call.claimed_s <= 0:
             raise TimedCallFailedError(_clock_finding("a call claims to have taken no time"))
-        samples.add(pair.reference.call, pair.candidate.call)
+        samples.add(pair.reference.call, pair.candidate.call, pair.everything)
         # What the candidate takes does not count: its speed must not decide how often it is
-        # measured.
+        # measured. Only one that is slow beyond measure is measured less.
         in_candidate += pair.candidate.call.wall_s
+        if in_candidate > _MOST_IN_CANDIDATE_S and len(samples.log_ratios) >= rule.min_pairs:
+            return samples
         floor = noise.at(pair.reference.call.claimed_s)
         if rule.done(samples.log_ratios, floor, time.monotonic() - start - in_candidate):
             return samples
@@ -243,9 +266,17 @@ def _run_pair(reference: Reference, candidate: Program, limit_s: float) -> Pair:
     runs: dict[bool, Run] = {}
     first = bool(secrets.randbits(1))
     renew = bool(secrets.randbits(1))
+    # A call learns only when it is done whether its inputs and state are looked at.
+    everything = bool(secrets.randbits(1))
     for is_reference in (first, not first):
         if is_reference:
-            runs[True] = reference.run(values, placed=True, renew=renew)
+            runs[True] = reference.run(values, placed=True, renew=renew, everything=everything)
         else:
-            runs[False] = candidate.run(values, limit_s, restore=reference.stateful, renew=renew)
-    return Pair(values, runs[True], runs[False])
+            runs[False] = candidate.run(
+                values,
+                limit_s,
+                restore=reference.stateful,
+                renew=renew,
+                everything=everything,
+            )
+    return Pair(values, runs[True], runs[False], everything)

@@ -33,13 +33,15 @@ from reward_service.runner.page import (
 from reward_service.runner.program import answer_extension_calls, load_program
 from reward_service.runner.values import (
     NotDataError,
+    as_bytes,
     digest,
     flatten,
     spec,
     unflatten,
     view,
 )
-from reward_service.runner.window import Window, open_window, rotate_into, synchronized_copy
+from reward_service.runner.veil import unveil
+from reward_service.runner.window import Window, open_window, synchronized_copy
 
 _SPINS = 2_000
 _NAP_S = 50e-6
@@ -193,23 +195,28 @@ class Runner:
         tree: dict[str, Any],
         tensors: list[dict[str, Any]],
         offsets: list[int],
+        key: int,
     ) -> dict[str, Any]:
-        """Learn the structure of the inputs, and where their bytes will lie."""
+        """Learn the structure of the inputs, and where their bytes will lie; those that lie
+        there now, under `key`, are for calls that nobody times."""
         memory = memories[0]
         self.window.adopt(memory)
         self.calls.tree = tree
         self.calls.specs = tensors
         self.calls.sources = [
-            view(memory, item["shape"], item["dtype"], offset).reshape(-1)
+            as_bytes(view(memory, item["shape"], item["dtype"], offset))
             for item, offset in zip(tensors, offsets, strict=True)
         ]
         self.calls.memory = memory
         self.calls.allocate(self.window.device)
+        self.calls.stage()
+        self.calls.upload(key)
+        self.calls.old = [tensor.clone() for tensor in self.calls.inputs]
         return {}
 
     def probe(self, memories: list[SharedMemory], mode: int, seed: int) -> dict[str, Any]:
-        """Call once on the inputs as they lie in memory, and describe what comes back."""
-        self.calls.upload([0] * len(self.calls.specs))
+        """Call once on the first inputs, and describe what comes back."""
+        synchronized_copy(self.window, self.calls.inputs, self.calls.old)
         seed_all(seed)
         tree, tensors = flatten(self._call(Mode(mode)))
         self.window.synchronize()
@@ -262,11 +269,11 @@ class Runner:
             if words.restore:
                 self._restore_state()
             seed_all(words.seed)
+            self.calls.stage()
             self.window.synchronize()
             words.ready = number
             self._await_value("go", number)
-            offsets = list(words.offsets[: len(self.calls.specs)])
-            self.calls.upload(offsets)
+            self.calls.upload(words.key)
             self.window.synchronize()
             model, arguments = self.models[mode], self.calls.arguments(mode)
             with torch.no_grad():
@@ -293,13 +300,13 @@ class Runner:
             return self.models[mode](*self.calls.arguments(mode))
 
     def _warm_up(self) -> None:
-        """Do all of a call, untimed, on values of long ago.
+        """Do all of a call, untimed, on values that no call is judged by.
 
         Without it, whichever program ran last is faster: on a CPU A/A gave 0.75 at 120 us, and on
         a GPU the wall times of two equal programs differed by 0.14 ms.
         """
         with torch.no_grad():
-            result = self.models[Mode.WORKING](*self.calls.old_arguments(self.window.device))
+            result = self.models[Mode.WORKING](*self.calls.old_arguments())
         self.window.synchronize()
         int(digest(self.calls.check(result, Mode.WORKING)))
 
@@ -356,6 +363,7 @@ class CallMemory:
         self.tree: dict[str, Any] = {}
         self.specs: list[dict[str, Any]] = []
         self.sources: list[Tensor] = []
+        self.staged: list[Tensor] = []
         self.inputs: list[Tensor] = []
         self.old: list[Tensor] = []
         self.memory: SharedMemory | None = None
@@ -366,23 +374,31 @@ class CallMemory:
 
     def allocate(self, device: torch.device) -> None:
         """Take new storage for the inputs."""
+        self.staged = [
+            source if source.device == device else torch.empty_like(source, device=device)
+            for source in self.sources
+        ]
         self.inputs = [
             torch.empty(tuple(item["shape"]), dtype=getattr(torch, item["dtype"]), device=device)
             for item in self.specs
         ]
 
-    def upload(self, offsets: list[int]) -> None:
-        """Copy the inputs out of shared memory, each rotated by its offset."""
-        for target, source, offset in zip(self.inputs, self.sources, offsets, strict=True):
-            rotate_into(target.view(-1), source, offset)
+    def stage(self) -> None:
+        """Bring the veiled inputs to the device, ahead of the clock."""
+        for staged, source in zip(self.staged, self.sources, strict=True):
+            if staged is not source:
+                staged.copy_(source, non_blocking=True)
 
-    def old_arguments(self, device: torch.device) -> Any:
-        """Arguments with the values that the first call of all found in memory."""
-        if not self.old:
-            self.old = [source.to(device, copy=True) for source in self.sources]
-        shapes = [tuple(item["shape"]) for item in self.specs]
-        tensors = [old.clone().reshape(n) for old, n in zip(self.old, shapes, strict=True)]
-        return unflatten(self.tree, tensors)
+    def upload(self, key: int) -> None:
+        """Unveil the inputs."""
+        targets = [tensor.view(-1).view(torch.uint8) for tensor in self.inputs]
+        for target, staged in zip(targets, self.staged, strict=True):
+            target.copy_(staged, non_blocking=True)
+        unveil(targets, key)
+
+    def old_arguments(self) -> Any:
+        """Arguments with values that no call is judged by."""
+        return unflatten(self.tree, [old.clone() for old in self.old])
 
     def arguments(self, mode: Mode) -> Any:
         """The arguments of a call."""
@@ -454,7 +470,10 @@ def seed_all(seed: int) -> None:
 def failure(error: Exception) -> dict[str, str]:
     """An exception of the program as data."""
     kind = Status.EXCEPTION
-    text = f"{type(error).__name__}: {error}"
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - its words are foreign code too
+        text = type(error).__name__
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or _OUT_OF_MEMORY.search(text):
         kind = Status.OUT_OF_MEMORY
     elif isinstance(error, SchemaError):

@@ -6,7 +6,7 @@ A call `n` (n = 1, 2, ...) goes like this; each side writes only its own words:
     judge                                   runner
     seed, renew, mode; call = n     ->      prepares storage
                                     <-      ready = n
-    offsets; go = n (clock starts)  ->      copies the inputs to the device
+    key; go = n (clock starts)      ->      copies the inputs to the device and unveils them
                                     <-      loaded = n
                                             calls, and waits for the whole device
                                     <-      synced = n
@@ -15,11 +15,12 @@ A call `n` (n = 1, 2, ...) goes like this; each side writes only its own words:
     clock stops; what; export = n   ->      copies the outputs into judge-owned memory
                                     <-      exported = n
 
-The inputs lie in shared memory before `go`, each rotated by an offset that the runner learns
-only with `go`: what it could compute earlier is of no use to it. The digest is taken before
-`done`, so that bytes written after the clock stopped are noticed when the judge compares it
-with what was exported. The judge's clock notes `loaded` and `synced` too: between them little
-happens but the call, so that its bound on the call is much tighter than that on the whole.
+The inputs lie in shared memory before `go`, but veiled: the key comes with `go`, and until then
+their bytes say nothing. The digest is taken before `done`, so that bytes written after the clock
+stopped are noticed when the judge compares it with what was exported. A runner could choose its
+outputs to fit a digest that it told before; so the judge's clock also bounds the export, where
+such work would have to be done. It notes `loaded` and `synced` too: between them little happens
+but the call, so that its bound on the call is much tighter than that on the whole.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ import os
 from enum import IntEnum
 from typing import Self
 
-MAX_INPUTS = 64
 TEXT_BYTES = 4_000
 PAGE_BYTES = 8_192
 LEAVE = -1
@@ -78,7 +78,7 @@ class ControlWords(ctypes.Structure):
         ("restore", ctypes.c_int64),
         ("seed", ctypes.c_int64),
         ("what", ctypes.c_int64),
-        ("offsets", ctypes.c_int64 * MAX_INPUTS),
+        ("key", ctypes.c_int64),
         ("ready", ctypes.c_int64),
         ("loaded", ctypes.c_int64),
         ("synced", ctypes.c_int64),

@@ -96,7 +96,8 @@ def view(memory: SharedMemory, shape: Sequence[int], dtype: str, offset: int) ->
 
 def as_bytes(tensor: Tensor) -> Tensor:
     """The contiguous bytes of a tensor in logical order: uint8, one-dimensional, 8-aligned."""
-    dense = tensor.detach().contiguous()
+    # Lazy conjugation and negation are no part of the bytes.
+    dense = tensor.detach().resolve_conj().resolve_neg().contiguous()
     if dense.storage_offset() * dense.element_size() % 8:
         dense = dense.clone()
     return dense.reshape(-1).view(torch.uint8)

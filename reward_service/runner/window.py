@@ -1,6 +1,6 @@
 """The timed window of one call, on each kind of device.
 
-In this order: the inputs are copied out of shared memory (rotated by offsets that came with
+In this order: the inputs are copied out of shared memory and unveiled (by the key that came with
 `go`), the device's cache is flushed, and the call runs between two marks of the device's own
 clock. On a GPU the call is queued behind the flush, so that the device is busy while the call is
 launched and the marks bracket device work alone.
@@ -96,16 +96,6 @@ class CudaWindow:
 def open_window(device: str) -> Window:
     """The window of a device: `cpu`, or `cuda` for the one GPU that the process may see."""
     return CpuWindow() if device == "cpu" else CudaWindow()
-
-
-def rotate_into(target: Tensor, source: Tensor, offset: int) -> None:
-    """Copy flat `source` into flat `target`, so that element `offset` of the source comes first."""
-    if offset == 0:
-        target.copy_(source, non_blocking=True)
-        return
-    head = source.numel() - offset
-    target[:head].copy_(source[offset:], non_blocking=True)
-    target[head:].copy_(source[:offset], non_blocking=True)
 
 
 def synchronized_copy(window: Window, targets: Sequence[Tensor], sources: Sequence[Tensor]) -> None:

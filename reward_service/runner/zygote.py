@@ -36,6 +36,7 @@ from reward_service.sandbox.mounts import expose as expose_trees
 from reward_service.sandbox.uids import kill_uid
 
 LOG_TAIL_BYTES = 4_096
+_MOST_READS = 32
 _CHANNEL_FD = 3
 _SECOND_FD = 4
 
@@ -57,6 +58,12 @@ class _Child:
         self.log = (self.log + data)[-LOG_TAIL_BYTES:]
         return bool(data)
 
+    def close_log(self) -> None:
+        """Stop listening."""
+        if self.log_fd >= 0:
+            os.close(self.log_fd)
+            self.log_fd = -1
+
 
 class Zygote:
     """Forks on request until its last trusted client is gone."""
@@ -74,9 +81,9 @@ class Zygote:
             ready, _, _ = select.select([*clients, *logs], [], [])
             for fd in ready:
                 if fd in logs:
-                    if not logs[fd].drain():
-                        os.close(fd)
-                        logs[fd].log_fd = -1
+                    # A request that was answered in this round may have ended the child.
+                    if logs[fd].log_fd >= 0 and not logs[fd].drain():
+                        logs[fd].close_log()
                 elif not self._serve_client(clients[fd]):
                     return
             self._reap()
@@ -135,8 +142,9 @@ class Zygote:
         """The exit status (negative: a signal; None: alive) and the tail of what it printed."""
         self._reap()
         child = self.children[pid]
-        while child.log_fd >= 0 and child.drain():
-            pass
+        for _ in range(_MOST_READS):  # whoever floods it could keep us here
+            if child.log_fd < 0 or not child.drain():
+                break
         return {"status": child.status, "log": child.log.decode("utf-8", "replace")}
 
     def _end(self, pid: int) -> dict[str, Any]:
@@ -153,8 +161,7 @@ class Zygote:
         if child.uid is not None:
             kill_uid(child.uid)
             self._reap()
-        if child.log_fd >= 0:
-            os.close(child.log_fd)
+        child.close_log()
         return answer
 
     def _reap(self) -> None:

@@ -50,7 +50,8 @@ logger = logging.getLogger(__name__)
 
 REFERENCE_SLOTS = 3
 STALL_LIMIT_S = 300.0
-"""A judge that says nothing for so long has stopped; preparing a compiled baseline takes less."""
+"""A judge that says nothing for so long has stopped. It gives a sign before every call of a
+reference; a call and what goes with it, compiling included, takes less."""
 _POLL_S = 0.1
 _START_LIMIT_S = 300.0
 _RUNNER_LIMITS = {"file_bytes": 256 << 20, "processes": 512, "open_files": 1024}
@@ -165,6 +166,8 @@ class Supervisor:
         assert self._judge is not None
         clocks: dict[str, float] = {}
         heard = time.monotonic()
+        # Between two signs of life lies a call of the candidate, and one to warm it up.
+        patience = STALL_LIMIT_S + 2 * (request["policy"]["time_limit_s"] or 0)
         aborted: InfrastructureError | None = None
         try:
             self._judge.send(request)
@@ -172,15 +175,16 @@ class Supervisor:
                 if self._judge.poll(_POLL_S):
                     message, _ = self._judge.receive(_START_LIMIT_S)
                     heard = time.monotonic()
-                    if "progress" not in message:
+                    if "progress" in message:
+                        context.progress(message["progress"])
+                        if message["progress"] == "timing":
+                            clocks = self._clocks()
+                    elif "alive" not in message:
                         if aborted is not None:
                             raise aborted
                         return message, clocks
-                    context.progress(message["progress"])
-                    if message["progress"] == "timing":
-                        clocks = self._clocks()
-                elif time.monotonic() - heard > STALL_LIMIT_S:
-                    raise DeviceError(f"the judge said nothing for {STALL_LIMIT_S:.0f} s")
+                elif time.monotonic() - heard > patience:
+                    raise DeviceError(f"the judge said nothing for {patience:.0f} s")
                 if aborted is None:
                     try:
                         context.check()
@@ -231,7 +235,8 @@ class Supervisor:
         self._judge = self._zygote.start_judge(config)
         try:
             while "facts" not in (message := self._judge.receive(_START_LIMIT_S)[0]):
-                progress(message["progress"])
+                if "progress" in message:
+                    progress(message["progress"])
         except ChannelError as error:
             self._stop()
             raise DeviceError(f"the judge of {self.device} did not start: {error}") from error

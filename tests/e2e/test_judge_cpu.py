@@ -7,7 +7,12 @@ import time
 
 import pytest
 
-from reward_service.errors import BadProblemError, CancelledError, QueueDeadlineError
+from reward_service.errors import (
+    BadProblemError,
+    CancelledError,
+    DeviceError,
+    QueueDeadlineError,
+)
 from reward_service.findings import Built, Context
 from reward_service.schemas import BuildReport, Reason, Submission
 
@@ -135,6 +140,11 @@ FAILURES = {
         Reason.PRECISION,
     ),
     "raises": ("raise ValueError('no')", Reason.EXCEPTION),
+    "raises what has no words": (
+        "class E(Exception): __str__ = None\nraise E()",
+        Reason.EXCEPTION,
+    ),
+    "dies of a signal without a name": ("os.kill(os.getpid(), 40)", Reason.EXCEPTION),
     "exits with status 0": ("os._exit(0)", Reason.EARLY_EXIT),
     "raises SystemExit": ("sys.exit(0)", Reason.EARLY_EXIT),
     "null pointer": ("ctypes.string_at(0)", Reason.EXCEPTION),
@@ -181,6 +191,31 @@ def test_after_every_failure_the_next_candidate_is_judged_afresh(judge):
     for body in ("os._exit(0)", "while True: pass", "ctypes.string_at(0)"):
         assert judge(PROBLEM, with_forward(body), time_limit_s=0.5).failure is not None
         assert judge(PROBLEM, HONEST, stop_after="correctness").failure is None
+
+
+def test_a_flood_of_output_ends_nothing_but_its_own_evaluation(judge):
+    before = """
+def flood():
+    while True: os.write(1, b'x' * 60_000)
+threading.Thread(target=flood, daemon=True).start()
+"""
+    for _ in range(3):
+        source = with_forward("return self.right(x)", before)
+        assert judge(PROBLEM, source, stop_after="correctness").failure is None
+
+
+def test_a_lost_zygote_is_a_lost_device_once(judge, supervisor):
+    supervisor._zygote._process.kill()
+    supervisor._zygote._process.wait()
+    with pytest.raises(DeviceError):
+        judge(PROBLEM, HONEST, stop_after="correctness")
+    assert judge(PROBLEM, HONEST, stop_after="correctness").failure is None
+
+
+def test_a_slow_candidate_is_no_silent_judge(judge, monkeypatch):
+    monkeypatch.setattr("reward_service.worker.supervisor.STALL_LIMIT_S", 3.0)
+    slow = with_forward("time.sleep(0.3)\nreturn self.right(x)")
+    assert judge(PROBLEM, slow, stop_after="correctness").failure is None
 
 
 def test_work_left_to_a_thread_is_noticed(judge):
@@ -317,6 +352,10 @@ BAD_PROBLEMS = {
         "shapes",
     ),
     "exits": (PROBLEM + "\nimport os; os._exit(0)", "ended itself"),
+    "an output without bounds": (
+        PROBLEM.replace("(self.linear(x))", "(self.linear(x)).to(torch.float8_e4m3fn)"),
+        "no error bounds",
+    ),
 }
 
 
@@ -325,6 +364,43 @@ def test_a_bad_problem_is_named_and_blamed_on_nobody(judge, name):
     source, message = BAD_PROBLEMS[name]
     with pytest.raises(BadProblemError, match=message):
         judge(source, HONEST)
+
+
+HONEST_BODIES = {
+    "more parameters than a call may have tensors": (
+        "self.layers = nn.Sequential(*(nn.Linear(8, 8) for _ in range(40)))",
+        "self.layers(x)",
+        "torch.randn(8, 8)",
+    ),
+    "a lazily conjugated output": ("pass", "x.conj()", "torch.randn(8, 8, dtype=torch.cfloat)"),
+    "a view of the input": ("pass", "x.t()", "torch.randn(8, 16)"),
+    "structures": ("pass", "{'a': [x + 1, None], 'b': torch.max(x, 1)}", "torch.randn(8, 16)"),
+}
+
+
+@pytest.mark.parametrize("name", HONEST_BODIES)
+def test_a_program_of_any_kind_is_equal_to_itself(judge, name):
+    init, result, drawn = HONEST_BODIES[name]
+    source = f"""
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {init}
+
+    def forward(self, x):
+        return {result}
+
+def get_inputs():
+    return [{drawn}]
+
+def get_init_inputs():
+    return []
+"""
+    honest = source.replace("class Model(", "class ModelNew(")
+    assert judge(source, honest, stop_after="correctness").failure is None
 
 
 STATEFUL = """

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from reward_service.judge.clock import ClockEvidence, disagreement
+from reward_service.judge.clock import ClockEvidence, disagreement, export_delay
 
 US = 1e-6
 RESOLUTION = 2 * US
@@ -75,6 +75,29 @@ def test_claims_swollen_at_random_do_not_buy_an_allowance():
         assert run.excess_s <= run.allowed_s
         assert run.wall_excess_s > run.wall_allowed_s
         assert "wall time" in (run.reason or "")
+
+
+def test_dawdling_at_random_does_not_pay():
+    # Claims of nearly nothing, and walls so spread that their own error would allow it.
+    rng = np.random.default_rng(8)
+    reference = side(rng, 1.3e-3)[:12]
+    calls = [(wall * (1 if i % 2 else 8), 1e-6) for i, (wall, _) in enumerate(side(rng, 1e-3))]
+    assert disagreement(calls[:12], reference, RESOLUTION).seen_s > 1e-3
+
+
+def test_a_lie_that_is_allowed_does_not_pay():
+    rng = np.random.default_rng(9)
+    hidden = 0.04e-3
+    runs = [judge(rng, 1e-3, hidden=hidden, noise=0.002) for _ in range(100)]
+    assert all(run.agrees for run in runs)
+    assert np.median([run.seen_s for run in runs]) == pytest.approx(1e-3, rel=0.03)
+
+
+def test_work_left_for_the_export_is_found():
+    rng = np.random.default_rng(10)
+    usual = (200 + rng.exponential(10, CALLS)) * US
+    assert export_delay(usual[::-1], usual, RESOLUTION) is None
+    assert export_delay(usual + 150 * US, usual, RESOLUTION) is not None
 
 
 def test_hiding_in_a_minority_of_calls_gains_nothing():

@@ -115,7 +115,9 @@ def test_the_module_level_has_no_network_and_writes_its_scratch_only(
     found = recorded(source, boxes)
     assert isinstance(found, Finding)
     if boxes.isolation.level == "standard":
-        assert found.message.endswith("['OSError', 'FileNotFoundError', 'done']")
+        # What lies beside the scratch is hidden, or may not be entered.
+        denied = ("FileNotFoundError", "PermissionError")
+        assert any(found.message.endswith(f"['OSError', '{name}', 'done']") for name in denied)
     assert [p.name for p in boxes.folder.iterdir()] == ["lock"]
 
 
