@@ -32,7 +32,7 @@ LOCKS = Path("/run/reward-service/uids")
 """Where all pools of this host keep their locks."""
 
 _SWEEP_S = 10.0
-_SHARED_DIRS = ("/dev/shm", "/dev/mqueue", "/tmp", "/var/tmp")
+_SHARED_DIRS = ("/dev/shm", "/dev/mqueue", "/run/lock", "/tmp", "/var/tmp")
 
 
 @dataclass(frozen=True)
