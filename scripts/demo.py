@@ -152,9 +152,10 @@ def post(url: str, kind: str, name: str) -> dict[str, object]:
 
 def table(kind: str, rows: dict[str, dict[str, object]]) -> Table:
     """What is known so far."""
-    made = Table(title=f"{PROBLEM} on {kind}")
+    made = Table(title=f"{PROBLEM} on {kind}", box=None, pad_edge=False)
     for column in ("candidate", "outcome", "reason", "speedup [95 %]", "reward", "seconds"):
-        made.add_column(column, justify="right" if column in ("reward", "seconds") else "left")
+        right = column in ("reward", "seconds")
+        made.add_column(column, justify="right" if right else "left", no_wrap=True)
     for name, expected in KINDS.items():
         if name not in rows:
             made.add_row(name, "[dim]...[/]")
@@ -166,7 +167,7 @@ def table(kind: str, rows: dict[str, dict[str, object]]) -> Table:
             name,
             f"[{colour}]{row['outcome']}[/]",
             str(verdict.reason or ""),
-            speedup_text(verdict),
+            speedup_text(verdict, digits=2),
             "" if verdict.reward is None else f"{verdict.reward:.3f}",
             f"{row['seconds']}",
         )
@@ -174,4 +175,7 @@ def table(kind: str, rows: dict[str, dict[str, object]]) -> Table:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("interrupted")

@@ -32,12 +32,12 @@ def show_verdict(verdict: Verdict, console: Console) -> None:
         console.print(escape(verdict.build.log_tail), style="dim")
 
 
-def speedup_text(verdict: Verdict) -> str:
+def speedup_text(verdict: Verdict, digits: int = 3) -> str:
     """The speedup with its interval, or nothing."""
     speedup = verdict.speedup
     if speedup is None:
         return ""
-    return f"{speedup.value:.3f}x [{speedup.low:.3f}, {speedup.high:.3f}]"
+    return f"{speedup.value:.{digits}f}x [{speedup.low:.{digits}f}, {speedup.high:.{digits}f}]"
 
 
 def _facts(verdict: Verdict) -> list[tuple[str, str]]:
@@ -53,9 +53,11 @@ def _facts(verdict: Verdict) -> list[tuple[str, str]]:
         if timing is not None:
             facts.append((name, _timing_text(timing)))
     stages = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in verdict.stages.items())
-    facts.append(("stages", stages))
+    if stages:
+        facts.append(("stages", stages))
     where = verdict.provenance
-    facts.append(("device", f"{where.device_name or '-'} (isolation {where.isolation or '-'})"))
+    if where.device_name is not None:
+        facts.append(("device", f"{where.device_name} (isolation {where.isolation})"))
     return facts
 
 

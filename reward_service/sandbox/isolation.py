@@ -82,8 +82,8 @@ def require(minimum: Level, isolation: Isolation) -> None:
     if minimum == "standard":
         fix = (
             "run as root with CAP_SYS_ADMIN (in Docker: --cap-add SYS_ADMIN and a seccomp profile "
-            "that allows unshare and mount), or accept less with "
-            "REWARD_SERVICE_MIN_ISOLATION=reduced"
+            "that allows unshare and mount), or accept less with --accept-reduced-isolation "
+            "(REWARD_SERVICE_MIN_ISOLATION=reduced)"
         )
     raise PrerequisiteError(f"the sandbox lacks {', '.join(lacking)} ({told})", fix)
 
