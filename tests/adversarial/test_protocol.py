@@ -72,7 +72,8 @@ def late(r, words):
     return [answer]
 """
     judgement = judge(ELEMENTWISE, PRELUDE + cheat + TAKES_OVER)
-    assert judgement.failure.reason is Reason.MISMATCH
+    # The first call is the honest one that takes over; it may be the one that is repeated.
+    assert judgement.failure.reason in (Reason.MISMATCH, Reason.NONDETERMINISTIC)
 
 
 def test_an_output_made_to_fit_an_earlier_digest_is_late(judge):
