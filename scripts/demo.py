@@ -85,7 +85,12 @@ def service(kind: str, console: Console) -> Iterator[str]:
     with (
         log.open("w") as output,
         subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            command,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,  # a terminal's Ctrl-C is for us; we end it in good order
         ) as process,
     ):
         try:

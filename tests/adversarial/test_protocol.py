@@ -192,27 +192,29 @@ def test_inputs_that_never_change_can_judge_nobody(judge, fixed):
         judge(problem, problem.replace("class Model(", "class ModelNew("))
 
 
-@pytest.mark.xfail(reason="what the window holds beside the call is a budget that can be spent")
+@pytest.mark.xfail(
+    strict=True, reason="what the window holds beside the call is a budget that can be spent"
+)
 def test_time_saved_inside_the_window_cannot_be_claimed_away(judge):
-    # Every call unveils all inputs (and on a GPU flushes the cache) between 'go' and 'done'. Who
-    # skips that for an input that the result does not need has as much time for work that it
-    # does not claim, and the judge's clock shows nothing.
+    # Every call unveils all inputs between 'go' and 'loaded' (and on a GPU flushes the cache before
+    # 'synced'). Who skips that for an input that the result does not need has as much time for
+    # work that it does not claim, and the judge's clock shows nothing.
     problem = ELEMENTWISE.replace("forward(self, x)", "forward(self, x, unused)").replace(
         "[torch.randn(64, 128)]", "[torch.randn(64, 128), torch.randn(1 << 20)]"
     )
     cheat = """
 from reward_service.runner.veil import unveil
 def spend(r):
-    whole, time_, export = r.calls.upload, r.window.time, r._export
+    whole, export = r.calls.upload, r._export
     def first_only(key):
         target = r.calls.inputs[0].view(-1).view(torch.uint8)
         target.copy_(r.calls.staged[0])
         unveil([target], key)
-    def lie(upload, call):
-        r.calls.upload = first_only
-        result, ns = time_(upload, call)
-        r.calls.upload = whole
-        return result, 1_000
+        r.early = r.models[Mode.WORKING](*r.calls.inputs)
+    def lie(call):
+        time.sleep(1e-5)
+        return r.early, 1_000
+    r.calls.upload = first_only
     def restore(mode, outputs, everything):
         if everything: whole(r.page.words.key)
         export(mode, outputs, everything)
