@@ -35,7 +35,7 @@ def provenance(script: str) -> dict[str, Any]:
 
 def _commit() -> str | None:
     """The commit, where the code lies in a checkout."""
-    command = ["git", "rev-parse", "HEAD"]
+    command = ["git", "rev-parse", "--verify", "--quiet", "HEAD"]
     try:
         done = subprocess.run(
             command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False

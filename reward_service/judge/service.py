@@ -9,6 +9,7 @@ when it needs a slot. Messages from the supervisor:
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import shutil
 import traceback
@@ -221,5 +222,6 @@ def _empty(directory: Path) -> None:
 
 
 def serve(supervisor: Channel, zygote: Channel, config: dict[str, Any]) -> None:
-    """Run the judge of one device to its end."""
-    JudgeService(supervisor, zygote, config).serve()
+    """Run the judge of one device until the supervisor is gone."""
+    with contextlib.suppress(ChannelClosedError):
+        JudgeService(supervisor, zygote, config).serve()

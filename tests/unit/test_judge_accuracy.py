@@ -47,7 +47,7 @@ def oracle(actual: torch.Tensor, expected: torch.Tensor) -> tuple[float, float, 
     rms = np.sqrt(np.mean(y**2))
     row_rms = np.sqrt(np.mean(rows**2, axis=1, keepdims=True)) + 0 * rows
     tiny = torch.finfo(actual.dtype).tiny
-    scale = np.abs(y) + row_rms.reshape(y.shape) + 1e-3 * rms + tiny
+    scale = np.abs(y) + row_rms.reshape(y.shape) + 5e-2 * rms + tiny
     return (
         float(np.linalg.norm(e.ravel()) / np.linalg.norm(y.ravel())),
         float(np.max(np.abs(e) / scale)),
