@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import sys
 import traceback
+from typing import Any
 
-import click
 import typer
 
 from reward_service.cli import api, builder, doctor, evaluate, problems, up, worker
 from reward_service.cli.common import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_PREREQUISITE
 from reward_service.errors import PrerequisiteError, RewardServiceError
+
+USAGE_ERROR: Any = typer.BadParameter.__bases__[0]
+"""click's `UsageError`, of which newer versions of typer hold a copy of their own."""
 
 app = typer.Typer(
     name="reward-service",
@@ -40,10 +43,10 @@ def main() -> None:
     """Entry point; an error of ours is one line, not a traceback."""
     try:
         code = app(standalone_mode=False)
-    except click.ClickException as error:
+    except USAGE_ERROR as error:
         error.show()
         code = EXIT_PREREQUISITE
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         print("interrupted", file=sys.stderr)
         code = EXIT_INTERRUPTED
     except PrerequisiteError as error:
