@@ -207,7 +207,6 @@ class Runner:
             as_bytes(view(memory, item["shape"], item["dtype"], offset))
             for item, offset in zip(tensors, offsets, strict=True)
         ]
-        self.calls.memory = memory
         self.calls.allocate(self.window.device)
         self.calls.stage()
         self.calls.upload(key)
@@ -366,7 +365,6 @@ class CallMemory:
         self.staged: list[Tensor] = []
         self.inputs: list[Tensor] = []
         self.old: list[Tensor] = []
-        self.memory: SharedMemory | None = None
         self.results: SharedMemory | None = None
         self.expected_tree: dict[str, Any] = {}
         self.expected: dict[Mode, list[dict[str, Any]]] = {}

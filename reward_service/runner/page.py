@@ -62,8 +62,6 @@ class Status(IntEnum):
     OUT_OF_MEMORY = 2
     CUDA_FAULT = 3
     SCHEMA = 4
-    FAILED = 5
-    """The runner itself could not go on."""
 
 
 class ControlWords(ctypes.Structure):
