@@ -97,13 +97,13 @@ def calibrate(
 
 def _one_pair(reference: Reference, twin: Program, directory: str) -> Samples:
     try:
+        twin.ask("numerics", allow_tf32=False)
         twin.ask(
             "load",
             source=reference.key.source,
             name="twin",
             directory=directory,
             extensions={},
-            allow_tf32=False,
         )
         twin.construct(
             cls="Model",

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from reward_service.errors import BadProblemError, DeviceError
-from reward_service.judge.accuracy import Errors, Precision, comparable, measure, within
+from reward_service.judge.accuracy import Precision, comparable, measure, within
 from reward_service.judge.controls import lower_precision, weak_controls
 from reward_service.judge.inputs import InputSource
 from reward_service.judge.memory import Layout
@@ -25,7 +25,13 @@ from reward_service.judge.program import CallShape, Program, Run, Values
 from reward_service.judge.runner_client import ProblemRunnerError
 from reward_service.judge.specs import DTYPES, TensorSpec, total_bytes
 from reward_service.judge.values import Kind, Variation, randomise_state
-from reward_service.judge.verify import Expectation, expectation, same_bits
+from reward_service.judge.verify import (
+    Expectation,
+    LowerPrecisions,
+    expectation,
+    profile,
+    same_bits,
+)
 from reward_service.runner.page import Mode
 from reward_service.schemas import Reason
 
@@ -57,8 +63,6 @@ class Controls:
 
     weak: list[str] = field(default_factory=list)
     """Wrong answers that would pass on ordinary values; there should be none."""
-    lower: dict[str, Errors] = field(default_factory=dict)
-    """Error profile of the reference in each lower precision."""
 
 
 class Reference:
@@ -114,8 +118,8 @@ class Reference:
             name="problem",
             directory=self.directory,
             extensions={},
-            allow_tf32=self.key.precision != "fp32",
         )
+        self.program.ask("numerics", allow_tf32=self.key.precision != "fp32")
 
     def _construct(self) -> None:
         self._build()
@@ -247,12 +251,13 @@ class Reference:
         expected = self.expect(self.inputs.fresh(Variation.AS_DRAWN))
         weak = weak_controls(expected.exact, expected.values.tensors, expected.limits)
         weak += self._dropped_parameters(expected)
-        self.controls = Controls(weak, self._lower_precisions(expected))
-        for name, errors in self.controls.lower.items():
-            limits = [limit for limit in expected.limits if limit is not None]
-            if all(within(errors, limit) for limit in limits):
-                self.controls.weak.append(f"{name}_arithmetic")
-        self.load_state(randomised=True)
+        for name, errors in self.lower_precisions(expected).items():
+            if all(
+                limit is None or (error is not None and within(error, limit))
+                for error, limit in zip(errors, expected.limits, strict=True)
+            ):
+                weak.append(f"{name}_arithmetic")
+        self.controls = Controls(weak)
 
     def _dropped_parameters(self, expected: Expectation) -> list[str]:
         """Parameters whose absence (zeros) would not be noticed."""
@@ -274,22 +279,40 @@ class Reference:
                 unnoticed.append(f"dropped_{self.program.state[index][0]}")
         return unnoticed
 
-    def _lower_precisions(self, expected: Expectation) -> dict[str, Errors]:
-        """Errors of the first float output when inputs and state are rounded."""
-        output = next((i for i, limit in enumerate(expected.limits) if limit is not None), None)
-        if output is None or not self.has_double:
+    def lower_precisions(self, expected: Expectation) -> LowerPrecisions:
+        """The errors, output by output, of the reference in each lower precision.
+
+        They are taken on the very values of `expected`, because what rounding does depends on
+        them: sums of positive values average it away. The reference has its randomised state
+        afterwards.
+        """
+        if not self.has_double or all(limit is None for limit in expected.limits):
             return {}
-        profiles: dict[str, Errors] = {}
+        profiles: LowerPrecisions = {}
         for name in _LOWER[self.key.precision]:
             self.program.write_state([lower_precision(t, name) for t in self.random_state])
             rounded = Values.of(
                 [lower_precision(t, name) for t in expected.values.tensors], expected.values.seed
             )
-            run = self.run(rounded)
-            profiles[name] = measure(
-                lower_precision(run.outputs[output], name), expected.exact[output]
-            )
+            outputs = self.run(rounded).outputs
+            profiles[name] = profile(expected, [lower_precision(t, name) for t in outputs])
+        self.load_state(randomised=True)
+        on_gpu = self.program.device.device.type == "cuda"
+        if on_gpu and self.key.precision == "fp32" and not self.key.compiled:
+            profiles |= self._tensor_cores(expected)
         return profiles
+
+    def _tensor_cores(self, expected: Expectation) -> LowerPrecisions:
+        """Products really done in TF32: tensor cores also cut what they add up.
+
+        Nothing where that makes no difference, as in a reference without products.
+        """
+        self.program.ask("numerics", allow_tf32=True)
+        outputs = self.run(expected.values).outputs
+        self.program.ask("numerics", allow_tf32=False)
+        if all(same_bits(a, b) for a, b in zip(outputs, expected.working.outputs, strict=True)):
+            return {}
+        return {"tf32_products": profile(expected, outputs)}
 
     def bind(self, candidate: Program) -> None:
         """Tell a candidate what its calls look like."""

@@ -171,7 +171,7 @@ def time_pairs(
     def verify(pair: Pair) -> bool:
         expected = reference.expect_after(pair.values, pair.reference)
         if expected.sound:
-            lower = reference.controls.lower
+            lower = reference.lower_precisions
             finding = verify_outputs(pair.candidate, expected, worst, lower)
             if finding is None and pair.everything:
                 finding = verify_after(pair.candidate, expected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,18 @@ class Expectation:
     """None: an integer or bool output, compared exactly."""
     sound: bool = True
     """False: the reference itself is outside the bounds; these values can judge nobody."""
+
+
+LowerPrecisions = dict[str, list[Errors | None]]
+"""By lower precision, the errors of each output in it; None for one that is compared exactly."""
+
+
+def profile(expected: Expectation, outputs: Sequence[Tensor]) -> list[Errors | None]:
+    """The errors of each output; None for one that is compared exactly."""
+    return [
+        None if limit is None else measure(got, want)
+        for got, want, limit in zip(outputs, expected.exact, expected.limits, strict=True)
+    ]
 
 
 @dataclass
@@ -88,10 +100,13 @@ def verify_outputs(
     run: Run,
     expected: Expectation,
     worst: WorstSeen,
-    lower: Mapping[str, Errors] | None = None,
+    lower: Callable[[Expectation], LowerPrecisions] | None = None,
 ) -> Finding | None:
-    """Compare outputs with the expectation; `lower` holds the error profile of each lower
-    precision, by which a candidate that computes in one is recognised."""
+    """Compare outputs with the expectation.
+
+    Where an output is wrong, `lower` is asked what it would be in lower precisions, by which a
+    candidate that computes in one is recognised.
+    """
     for index, (got, want, limit) in enumerate(
         zip(run.outputs, expected.exact, expected.limits, strict=True)
     ):
@@ -121,7 +136,8 @@ def verify_outputs(
         worst.note(_ratio(errors, limit), evidence)
         if within(errors, limit):
             continue
-        name = classify(errors, lower) if lower else None
+        profiles = lower(expected) if lower is not None else {}
+        name = classify(errors, {n: e for n, p in profiles.items() if (e := p[index]) is not None})
         if name is not None:
             return Finding(
                 Reason.PRECISION,

@@ -75,6 +75,7 @@ class Runner:
     def serve(self) -> int:
         """Answer requests until the judge closes the channel."""
         handlers: dict[str, Callable[..., dict[str, Any]]] = {
+            "numerics": self.numerics,
             "load": self.load,
             "construct": self.construct,
             "draw": self.draw,
@@ -98,6 +99,13 @@ class Runner:
                 answer = {"error": failure(error)}
             self.channel.send(answer)
 
+    def numerics(self, memories: list[SharedMemory], allow_tf32: bool) -> dict[str, Any]:
+        """Set how products and convolutions are computed."""
+        torch.backends.cuda.matmul.allow_tf32 = allow_tf32
+        torch.backends.cudnn.allow_tf32 = allow_tf32
+        torch.backends.cudnn.benchmark = False
+        return {}
+
     def load(
         self,
         memories: list[SharedMemory],
@@ -105,12 +113,8 @@ class Runner:
         name: str,
         directory: str,
         extensions: dict[str, str],
-        allow_tf32: bool,
     ) -> dict[str, Any]:
         """Run the program's module level."""
-        torch.backends.cuda.matmul.allow_tf32 = allow_tf32
-        torch.backends.cudnn.allow_tf32 = allow_tf32
-        torch.backends.cudnn.benchmark = False
         answer_extension_calls(extensions)
         self.module = load_program(source, name, Path(directory))
         return {}

@@ -116,6 +116,15 @@ def test_a_cheat_is_refused(judge_gpu, name):
     assert judgement.failure.reason in reasons, judgement.failure
 
 
+@pytest.mark.parametrize("draw", range(6))
+def test_tf32_is_recognised_whatever_values_show_it(judge_gpu, draw):
+    """On sums of positive values rounding averages away, and the cut of the tensor cores stays."""
+    forward, reasons = CHEATS["tf32"]
+    judgement = judge_gpu(MATMUL, candidate(forward))
+    assert judgement.failure is not None, draw
+    assert judgement.failure.reason in reasons, judgement.failure
+
+
 def test_the_flags_of_a_candidate_do_not_reach_the_baseline(judge_gpu):
     honest = candidate("return x @ x")
     before = judge_gpu(MATMUL, honest).reference_time_s.median
