@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 MAX_SOURCE_CHARS = 1 << 20
 MAX_MESSAGE_CHARS = 2_000
 MAX_LOG_CHARS = 8_000
+MAX_FALLBACK_CHARS = 300
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_./@-]{0,127}$")]
 DeviceName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
@@ -267,6 +268,9 @@ class BuildReport(_Wire):
     """The rung of the build ladder; `none` where there was nothing to build."""
     cached: bool = False
     seconds: Annotated[float, Field(ge=0)] = 0.0
+    fallback: Annotated[str, StringConstraints(max_length=MAX_FALLBACK_CHARS)] | None = None
+    """Why the split rung was left: `<code>: <detail>`; codes: toolchain, flags, source,
+    device_pass, host_pass, kernels, link."""
     log_tail: Annotated[str, StringConstraints(max_length=MAX_LOG_CHARS)] = ""
 
 

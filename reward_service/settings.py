@@ -28,6 +28,9 @@ class Settings(BaseSettings):
     """Bearer token that clients must send; needed unless `host` is loopback."""
     state_dir: Path = Path("~/.cache/reward-service")
     """Artifacts, device calibrations and scratch."""
+    precompiled_dir: Path | None = None
+    """Precompiled headers of the builder; unset: below `state_dir`. Of use where they come with
+    an image and the state does not."""
     problem_dirs: tuple[Path, ...] = ()
     """Further directories of problems in KernelBench's layout (`level1/1_Name.py`)."""
     reward_file: Path | None = None
@@ -61,6 +64,11 @@ class Settings(BaseSettings):
     """Seconds that the timed calls of one evaluation may take."""
     device_memory_bytes: int = 16 << 30
     """Bytes that the inputs and outputs of a problem may take on the host."""
+
+    @cached_property
+    def header_dir(self) -> Path:
+        """Where precompiled headers are kept."""
+        return (self.precompiled_dir or self.state_dir / "precompiled").expanduser()
 
     @cached_property
     def artifact_dir(self) -> Path:

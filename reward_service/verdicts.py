@@ -33,14 +33,15 @@ if TYPE_CHECKING:
     from reward_service.rewards.book import RewardConfig
 
 CUT = " [...]"
+_SOURCES = frozenset({".py", ".h", ".hpp", ".cuh", ".cpp"})
 
 
 @cache
 def harness_hash() -> str:
-    """SHA-256 over this package's own Python files, in hex: what judged, whatever its version."""
+    """SHA-256 over this package's own sources, in hex: what judged, whatever its version."""
     digest = hashlib.sha256()
     root = Path(__file__).parent
-    for file in sorted(root.rglob("*.py")):
+    for file in sorted(f for f in root.rglob("*") if f.suffix in _SOURCES):
         digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()

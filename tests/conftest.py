@@ -27,6 +27,17 @@ def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(kept) if kept else tmp_path_factory.mktemp("state")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _header_dir(state_dir: Path) -> Iterator[None]:
+    """Precompiled headers are made once in a test run, whatever state directories it uses."""
+    name = "REWARD_SERVICE_PRECOMPILED_DIR"
+    before = os.environ.get(name)
+    os.environ[name] = before or str(state_dir / "precompiled")
+    yield
+    if before is None:
+        del os.environ[name]
+
+
 @pytest.fixture(scope="session")
 def settings(state_dir: Path) -> Settings:
     """Settings of this test run: short measurements, and what isolation the user can have."""

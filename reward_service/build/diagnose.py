@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reward_service.findings import Finding
@@ -31,8 +31,9 @@ _TOO_LARGE = re.compile(r"File too large|file size limit", re.IGNORECASE)
 _MAX_LINES = 4
 
 
-def failure(done: Completed, sources: Iterable[str], timeout_s: float) -> Finding:
-    """Why a command that did not succeed failed; `sources` are the candidate's own files."""
+def failure(done: Completed, sources: Mapping[str, int], timeout_s: float) -> Finding:
+    """Why a command that did not succeed failed; `sources` are the candidate's own files, with the
+    number of lines in each that are not the candidate's and lie before its own."""
     told = _SIGNAL.search(done.output_tail)
     what = told["what"] if told is not None else ""
     if died := _DIED.search(done.output_tail):
@@ -45,6 +46,15 @@ def failure(done: Completed, sources: Iterable[str], timeout_s: float) -> Findin
     if large or _TOO_LARGE.search(done.output_tail):
         return Finding(Reason.BUILD_LIMIT, "the build wrote a file that is too large")
     return Finding(Reason.BUILD_FAILED, first_errors(done, sources))
+
+
+def _own_lines(text: str, sources: Mapping[str, int]) -> str:
+    """A message with the candidate's own line numbers."""
+    for name, before in sources.items():
+        if before:
+            place = re.compile(rf"(?P<head>(?:^|(?<=[\s/\"])){re.escape(name)}[:(])(?P<line>\d+)")
+            text = place.sub(lambda m, n=before: f"{m['head']}{max(int(m['line']) - n, 1)}", text)  # type: ignore[misc]
+    return text
 
 
 def missing_header(done: Completed, includes: Iterable[str]) -> tuple[str, str] | None:
@@ -63,7 +73,7 @@ def missing_header(done: Completed, includes: Iterable[str]) -> tuple[str, str] 
     return None
 
 
-def first_errors(done: Completed, sources: Iterable[str]) -> str:
+def first_errors(done: Completed, sources: Mapping[str, int]) -> str:
     """The first lines that report an error in one of `sources`; else the first errors; else the
     end of what was said."""
     names = "|".join(re.escape(name) for name in sources)
@@ -74,7 +84,7 @@ def first_errors(done: Completed, sources: Iterable[str]) -> str:
     chosen = named or errors or lines[-_MAX_LINES:]
     if not chosen:
         return f"the compiler ended with status {done.returncode} and said nothing"
-    return "\n".join(line[:400] for line in chosen[:_MAX_LINES])
+    return "\n".join(_own_lines(line, sources)[:400] for line in chosen[:_MAX_LINES])
 
 
 def readable(log: str, folders: Iterable[str]) -> str:

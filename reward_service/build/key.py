@@ -11,15 +11,19 @@ from reward_service.build.flags import Flags
 from reward_service.build.toolchain import Toolchain
 from reward_service.formats.extension_call import ExtensionCall
 
-BUILD_VERSION = 1
+BUILD_VERSION = 2
 """Raised whenever the build of the same call with the same tools would come out different."""
 
 
-def artifact_key(call: ExtensionCall, flags: Flags, arch: str, toolchain: Toolchain) -> str:
-    """Hex SHA-256 of the call, the flags that are left of it, the target and the tools."""
+def artifact_key(
+    call: ExtensionCall, flags: Flags, arch: str, toolchain: Toolchain, split: str | None = None
+) -> str:
+    """Hex SHA-256 of the call, the flags that are left of it, the target and the tools; `split` is
+    the identity of the split rung where the ladder has it."""
     cuda = call.with_cuda
     parts = {
         "version": BUILD_VERSION,
+        "split": split,
         "call": call.key,
         "flags": [flags.cxx, flags.nvcc, flags.link],
         "arch": arch if cuda else None,

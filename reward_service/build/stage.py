@@ -2,7 +2,8 @@
 
     (Submission, problem source, Context) -> Built | Finding
 
-The ladder has two rungs here: the artifact store, then the stock build. A failure that must
+The ladder: the artifact store, the split build, the stock build. The split build hands on what it
+cannot know, and the report says why; the candidate's own error ends the ladder. A failure that must
 repeat itself (an error in the candidate's source) is kept as an artifact is, under the same key;
 one of time or memory is not. Nothing of the candidate runs in this process.
 """
@@ -10,17 +11,21 @@ one of time or memory is not. Nothing of the candidate runs in this process.
 from __future__ import annotations
 
 import contextlib
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
-from reward_service.build import diagnose, flags, stock
-from reward_service.build.compile import Bounds, compiled
+from reward_service.build import diagnose, flags, split, stock
+from reward_service.build.blame import Fall
 from reward_service.build.flags import Flags
 from reward_service.build.key import artifact_key
+from reward_service.build.precompiled import HEADERS, Precompiled
 from reward_service.build.store import ArtifactStore, module_name
 from reward_service.build.toolchain import Toolchain
+from reward_service.build.workbench import Bounds, Compiled, Workbench
 from reward_service.devices.detect import gpus
 from reward_service.findings import Built, Context, Finding
 from reward_service.formats import kernelbench
@@ -28,7 +33,7 @@ from reward_service.formats.extension_call import ExtensionCall
 from reward_service.formats.record import record
 from reward_service.sandbox import isolation
 from reward_service.sandbox.box import Boxes
-from reward_service.schemas import BuildReport, Reason, Submission
+from reward_service.schemas import MAX_FALLBACK_CHARS, BuildReport, Reason, Submission
 from reward_service.settings import Settings
 
 _DEFAULT_ARCH = "9.0"
@@ -51,8 +56,21 @@ class BuildStage:
     less than `min_isolation`.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        split: bool = True,
+        prepare: bool = True,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`split`: whether the ladder has that rung. Its usual precompiled headers are made on
+        entry, and `progress` hears of that; without `prepare` each is made when first needed,
+        which is right for a process that builds once."""
         self._settings = settings
+        self._split = split
+        self._prepares = prepare
+        self._progress = progress
         self._state_dir = settings.state_dir.expanduser()
         self._store = ArtifactStore(settings.artifact_dir, settings.artifact_cache_bytes)
         self._stack = contextlib.ExitStack()
@@ -63,6 +81,11 @@ class BuildStage:
             prepared = Boxes.prepare(self._state_dir, self._settings.runner_uid_base)
             self._boxes = stack.enter_context(prepared)
             isolation.require(self._settings.min_isolation, self._boxes.isolation)
+            if self._split and self.toolchain.cxx is not None:
+                stack.callback(self.precompiled.close)
+                if self._prepares:
+                    cuda = self.toolchain.nvcc is not None
+                    self.precompiled.prepare(self.precompiled.usual(cuda=cuda), self._progress)
             self._stack = stack.pop_all()
         return self
 
@@ -109,6 +132,11 @@ class BuildStage:
         return Toolchain.find(self._state_dir)
 
     @cached_property
+    def precompiled(self) -> Precompiled:
+        """The headers of the split rung."""
+        return Precompiled(self.toolchain, self._settings.header_dir)
+
+    @cached_property
     def arch(self) -> str:
         """The compute capability to build for."""
         if self._settings.cuda_arch:
@@ -147,13 +175,19 @@ class BuildStage:
         toolchain.require(cuda=call.with_cuda)
         chosen = flags.choose(call, toolchain)
         if isinstance(chosen, Finding):
-            return replace(chosen, build=BuildReport(path="stock"))
-        key = artifact_key(call, chosen, chosen.target(self.arch), toolchain)
+            return replace(chosen, build=BuildReport(path="none"))
+        target = chosen.target(self.arch)
+        key = artifact_key(call, chosen, target, toolchain, self._identity)
         known = self._known(key, chosen)
         if known is not None:
             return known
         context.progress(f"compiling {call.name[:60]!r}" if call.name else "compiling")
-        return self._stock(call, chosen, key, context)
+        return self._climb(call, chosen, key, context)
+
+    @property
+    def _identity(self) -> str | None:
+        """Of the split rung, where this ladder has it."""
+        return self.precompiled.identity if self._split else None
 
     def _known(self, key: str, chosen: Flags) -> _Made | Finding | None:
         failure = self._store.get_failure(key)
@@ -164,43 +198,74 @@ class BuildStage:
         if meta is None or self._store.get(key) is None:
             return None
         report = BuildReport(path="cache", cached=True, log_tail=meta["log_tail"])
-        return _Made(key, report, (*chosen.warnings, *meta["warnings"]))
+        return _Made(key, report, tuple(dict.fromkeys([*chosen.warnings, *meta["warnings"]])))
 
-    def _stock(
+    def _climb(
         self, call: ExtensionCall, chosen: Flags, key: str, context: Context
     ) -> _Made | Finding:
-        plan = stock.plan(call, chosen, self.arch, module_name(key), self.toolchain)
+        """One rung after the other, within the time of one build."""
+        begun = time.monotonic()
+        name = module_name(key)
+        fallback: str | None = None
+        if self._split:
+            wanted = None if self._prepares else context.progress
+            rung = split.Rung(self.toolchain, self.precompiled, wanted)
+            with self._bench(call, begun, context) as bench:
+                result = rung.build(call, chosen, self.arch, name, bench)
+                if not isinstance(result, Fall):
+                    report = _report("split", begun, bench)
+                    return self._keep(call, key, result, report, chosen.warnings)
+            fallback = result.reason[:MAX_FALLBACK_CHARS]
+        with self._bench(call, begun, context) as bench:
+            plan = stock.plan(call, chosen, self.arch, name, self.toolchain)
+            made = stock.build(plan, bench)
+            report = _report("stock", begun, bench).model_copy(update={"fallback": fallback})
+            return self._keep(call, key, made, report, (*chosen.warnings, *plan.warnings))
+
+    def _bench(
+        self, call: ExtensionCall, begun: float, context: Context
+    ) -> contextlib.AbstractContextManager[Workbench]:
+        """A workbench for what is left of one build's time."""
         settings = self._settings
         bounds = Bounds(
-            settings.build_timeout_s, settings.build_memory_bytes, settings.build_output_bytes
+            settings.build_timeout_s - (time.monotonic() - begun),
+            settings.build_memory_bytes,
+            settings.build_output_bytes,
         )
-        with compiled(
-            plan,
-            self.toolchain,
-            self._open_boxes,
-            bounds,
-            cuda=call.with_cuda,
-            poll=context.check,
-        ) as result:
-            if isinstance(result, Finding):
-                if result.reason in _FINAL and result.build is not None:
-                    kept = {
-                        "reason": result.reason.value,
-                        "message": result.message,
-                        "log_tail": result.build.log_tail,
-                    }
-                    self._store.put_failure(key, kept)
-                return result
-            log = diagnose.log_tail(result.log)
-            meta = {
-                "log_tail": log,
-                "warnings": list(plan.warnings),
-                "compiler": self.toolchain.describe(cuda=call.with_cuda),
-                "seconds": result.seconds,
-            }
-            self._store.put(key, result.module, meta)
-        report = BuildReport(path="stock", seconds=result.seconds, log_tail=log)
-        return _Made(key, report, (*chosen.warnings, *plan.warnings))
+        trees = self.toolchain.trees(cuda=call.with_cuda)
+        if self._split:
+            trees += [str(self.precompiled.root), str(HEADERS)]
+        return Workbench.open(
+            self.toolchain, self._open_boxes, bounds, trees=trees, poll=context.check
+        )
+
+    def _keep(
+        self,
+        call: ExtensionCall,
+        key: str,
+        result: Compiled | Finding,
+        report: BuildReport,
+        warnings: tuple[str, ...],
+    ) -> _Made | Finding:
+        """Store what came of it."""
+        if isinstance(result, Finding):
+            if result.reason in _FINAL:
+                kept = {
+                    "reason": result.reason.value,
+                    "message": result.message,
+                    "log_tail": report.log_tail,
+                }
+                self._store.put_failure(key, kept)
+            return replace(result, build=report)
+        meta = {
+            "log_tail": report.log_tail,
+            "warnings": list(warnings),
+            "compiler": self.toolchain.describe(cuda=call.with_cuda),
+            "seconds": report.seconds,
+            "path": report.path,
+        }
+        self._store.put(key, result.module, meta)
+        return _Made(key, report, warnings)
 
     @property
     def _open_boxes(self) -> Boxes:
@@ -209,12 +274,19 @@ class BuildStage:
         return self._boxes
 
 
+def _report(path: Literal["split", "stock"], begun: float, bench: Workbench) -> BuildReport:
+    seconds = time.monotonic() - begun
+    return BuildReport(path=path, seconds=seconds, log_tail=diagnose.log_tail(bench.log))
+
+
 def _together(reports: list[BuildReport]) -> BuildReport:
     """One report for all extensions: the slowest rung, the seconds of all."""
     cached = all(r.cached for r in reports)
+    paths = {r.path for r in reports if not r.cached}
     return BuildReport(
-        path="cache" if cached else "stock",
+        path="cache" if cached else "stock" if "stock" in paths else "split",
         cached=cached,
+        fallback=next((r.fallback for r in reports if r.fallback is not None), None),
         seconds=sum(r.seconds for r in reports),
         log_tail=diagnose.log_tail("".join(r.log_tail for r in reports)),
     )

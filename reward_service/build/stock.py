@@ -12,12 +12,14 @@ one that its wheel lacks, and the module is left with open symbols.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from reward_service.build.flags import Flags
 from reward_service.build.toolchain import Toolchain
+from reward_service.build.workbench import MODULE, Command, Compiled, Workbench
+from reward_service.findings import Finding
 from reward_service.formats.extension_call import ExtensionCall
 
 _CPP_HEADER = "#include <torch/extension.h>"
@@ -43,18 +45,19 @@ class Plan:
 
     files: dict[str, str]
     """Name, relative to the directory, and text."""
-    sources: tuple[str, ...]
-    """The files that the candidate wrote, for finding its lines in messages."""
+    sources: dict[str, int]
+    """The files that the candidate wrote, and the lines before its own in each: for finding its
+    lines in messages."""
     units: tuple[Unit, ...]
     link: tuple[str, ...]
     """The link's command without `-o` and without the objects, which go behind the program."""
-    library_paths: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
 
 def plan(call: ExtensionCall, flags: Flags, arch: str, module: str, toolchain: Toolchain) -> Plan:
     """Plan the build of `call` as the module `module` for the compute capability `arch`."""
     files = sources_of(call)
+    before = _preamble(call)
     compiled = [name for name in files if name not in {h for h, _ in call.headers}]
     if call.with_cuda and not toolchain.links_cuda:
         files[f"{_STAND_IN}/{_STAND_IN_HEADER}"] = (
@@ -70,36 +73,66 @@ def plan(call: ExtensionCall, flags: Flags, arch: str, module: str, toolchain: T
             argv = _cxx(call, flags, module, toolchain)
         own = ("-I.",) if call.headers else ()
         units.append(Unit(name, made, (*argv, *own, "-c", name)))
-    libraries, paths, warnings = _libraries(call, flags, toolchain)
+    libraries, warnings = link_flags(call, flags, toolchain)
     return Plan(
         files=files,
-        sources=tuple(files),
+        sources={name: len(before.get(name, ())) for name in files},
         units=tuple(units),
         link=(str(toolchain.cxx), "-shared", *libraries),
-        library_paths=paths,
         warnings=warnings,
     )
 
 
+def build(plan: Plan, bench: Workbench) -> Compiled | Finding:
+    """Compile side by side, then link; a Finding for a candidate that failed."""
+    bench.write(plan.files, plan.sources)
+    commands = [Command(unit.argv, unit.object) for unit in plan.units]
+    for ended in bench.run_all(commands, together=True):
+        if ended is not None and ended.finding is not None:
+            return ended.finding
+    program, *rest = plan.link
+    objects = [str(bench.objects / unit.object) for unit in plan.units]
+    linked = bench.run(Command((program, *objects, *rest), MODULE))
+    if linked.finding is not None:
+        return linked.finding
+    return Compiled(bench.objects / MODULE, "stock")
+
+
 def sources_of(call: ExtensionCall) -> dict[str, str]:
     """The files that torch would write, or was given, for this call: name and text."""
+    files = own_sources(call)
+    for name, lines in _preamble(call).items():
+        files[name] = "\n".join([*lines, files[name]])
+    return files
+
+
+def own_sources(call: ExtensionCall) -> dict[str, str]:
+    """The same without the headers that torch includes first."""
     if call.kind == "load":
         return dict([*call.sources, *call.headers])
-    cpp = [] if call.no_implicit_headers else [_CPP_HEADER]
-    cpp += call.cpp_sources
-    if call.functions is not None:
-        cpp.append("PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {")
-        for name, doc in call.functions:
-            bound = (
-                f"torch::wrap_pybind_function({name})" if call.with_pytorch_error_handling else name
-            )
-            cpp.append(f'm.def("{name}", {bound}, "{doc}");')
-        cpp.append("}")
-    files = {"main.cpp": "\n".join(cpp)}
+    files = {"main.cpp": "\n".join([*call.cpp_sources, *_binding(call)])}
     if call.cuda_sources:
-        cuda = [] if call.no_implicit_headers else [*_CUDA_HEADERS]
-        files["cuda.cu"] = "\n".join([*cuda, *call.cuda_sources])
+        files["cuda.cu"] = "\n".join(call.cuda_sources)
     return {**files, **{name: text for name, text in call.headers if name not in files}}
+
+
+def _preamble(call: ExtensionCall) -> dict[str, tuple[str, ...]]:
+    """The lines that torch puts before the candidate's, by file."""
+    if call.kind == "load" or call.no_implicit_headers:
+        return {}
+    first = {"main.cpp": (_CPP_HEADER,)}
+    return {**first, "cuda.cu": _CUDA_HEADERS} if call.cuda_sources else first
+
+
+def _binding(call: ExtensionCall) -> Iterator[str]:
+    """What torch writes for `functions`."""
+    if call.functions is None:
+        return
+    yield "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {"
+    for name, doc in call.functions:
+        bound = f"torch::wrap_pybind_function({name})" if call.with_pytorch_error_handling else name
+        yield f'm.def("{name}", {bound}, "{doc}");'
+    yield "}"
 
 
 def _common(module: str, toolchain: Toolchain, *, cuda: bool) -> list[str]:
@@ -133,10 +166,10 @@ def _nvcc(flags: Flags, arch: str, module: str, toolchain: Toolchain) -> list[st
     return argv
 
 
-def _libraries(
+def link_flags(
     call: ExtensionCall, flags: Flags, toolchain: Toolchain
-) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:
-    """The link's libraries and flags, where they are looked for, and what is left out."""
+) -> tuple[list[str], tuple[str, ...]]:
+    """The link's libraries and flags, and warnings about what is left out."""
     paths = [toolchain.torch_lib]
     names = ["c10", "torch_cpu", "torch", "torch_python"]
     if call.with_cuda:
@@ -154,7 +187,7 @@ def _libraries(
                     warnings.append(f"{flag} is not on this machine: its symbols are left open")
                 continue
         present.append(flag)
-    return [*(f"-L{p}" for p in paths), *present], tuple(paths), tuple(warnings)
+    return [*(f"-L{p}" for p in paths), *present], tuple(warnings)
 
 
 def _found(name: str, paths: Iterable[str]) -> bool:

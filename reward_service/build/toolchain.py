@@ -47,6 +47,11 @@ class Toolchain:
     nvcc: str | None
     nvcc_version: str | None
     cuda_home: str | None
+    clang: str | None
+    """A clang++ that can stand in for the C++ compiler on the host side of CUDA sources."""
+    clang_version: str | None
+    linker: str | None
+    """The directory of `ld.lld`, for `-B`; None: the C++ compiler's own linker."""
 
     @classmethod
     def find(cls, cache_dir: Path) -> Toolchain:
@@ -105,8 +110,7 @@ class Toolchain:
     def trees(self, *, cuda: bool) -> list[str]:
         """What a compile must be able to read."""
         paths = [*self.includes, self.torch_lib]
-        if self.cxx is not None:
-            paths.append(self.cxx)
+        paths += [p for p in (self.cxx, self.clang, self.linker) if p is not None]
         if cuda:
             paths += [*self.cuda_includes, *self.cuda_libs]
             if self.cuda_home is not None:
@@ -128,6 +132,34 @@ def find_nvcc() -> str | None:
     return next((path for name in names if (path := shutil.which(name))), None)
 
 
+def find_clang() -> str | None:
+    """clang++: on the PATH, else the newest of the numbered ones."""
+    return shutil.which("clang++") or _newest("clang++-")
+
+
+def find_lld() -> str | None:
+    """The directory of a linker by the name `ld.lld`, which is what compilers look for."""
+    for found in (shutil.which("ld.lld"), _newest("ld.lld-")):
+        # The numbered command is a link into a directory that has the plain name as well.
+        if found is not None:
+            for folder in (os.path.dirname(found), os.path.dirname(os.path.realpath(found))):
+                if os.path.exists(os.path.join(folder, "ld.lld")):
+                    return folder
+    return None
+
+
+def _newest(prefix: str) -> str | None:
+    """The command on the PATH with this name and the highest number behind it."""
+    found = {
+        int(path.name.removeprefix(prefix)): path
+        for folder in os.environ.get("PATH", "").split(os.pathsep)
+        if folder
+        for path in Path(folder).glob(f"{prefix}[0-9]*")
+        if path.name.removeprefix(prefix).isdigit()
+    }
+    return str(found[max(found)]) if found else None
+
+
 def _fingerprint() -> str:
     """Of all that the facts depend on."""
     spec = importlib.util.find_spec("torch")
@@ -136,7 +168,10 @@ def _fingerprint() -> str:
             "torch is not installed", "run `pip install 'reward-service[worker]'`"
         )
     parts = [sys.executable, sys.version, *(os.environ.get(name, "") for name in _ENVIRONMENT)]
-    files = [Path(spec.origin).with_name("version.py"), find_cxx(), find_nvcc(), _PROBE]
+    version = Path(spec.origin).with_name("version.py")
+    linker = find_lld()
+    parts.append(linker or "")
+    files = [version, find_cxx(), find_nvcc(), find_clang(), _PROBE]
     for file in files:
         if file is not None:
             real = os.path.realpath(file)
@@ -146,7 +181,12 @@ def _fingerprint() -> str:
 
 
 def _probe() -> dict[str, Any]:
-    given = {"cxx": find_cxx(), "nvcc": find_nvcc()}
+    given = {
+        "cxx": find_cxx(),
+        "nvcc": find_nvcc(),
+        "clang": find_clang(),
+        "linker": find_lld(),
+    }
     done = subprocess.run(
         [sys.executable, "-I", _PROBE, json.dumps(given)],
         stdin=subprocess.DEVNULL,

@@ -1,6 +1,7 @@
 """Run by `toolchain` in a fresh interpreter: prints the facts as one JSON object.
 
-Stdin is not used; the argument is `{"cxx": path | null, "nvcc": path | null}`.
+Stdin is not used; the argument is an object with the paths (or null) of `cxx`, `nvcc`, `clang`
+and `linker`.
 """
 
 from __future__ import annotations
@@ -58,6 +59,9 @@ def main() -> None:
         "nvcc": nvcc,
         "nvcc_version": nvcc_version,
         "cuda_home": home,
+        "clang": given["clang"],
+        "clang_version": _cxx_version(given["clang"]),
+        "linker": given["linker"],
     }
     print(json.dumps(facts))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from reward_service.cli import api, builder, doctor, evaluate, problems, up, worker
+from reward_service.cli import api, builder, doctor, evaluate, prepare, problems, up, worker
 from reward_service.cli.common import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_PREREQUISITE
 from reward_service.errors import PrerequisiteError, RewardServiceError
 
@@ -34,6 +34,7 @@ for command in (
     builder.builder,
     evaluate.evaluate,
     doctor.doctor,
+    prepare.prepare,
     problems.problems,
 ):
     app.command()(command)

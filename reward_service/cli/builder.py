@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated
 
 import typer
@@ -22,5 +23,5 @@ def builder(
     require_state_dir(settings)
     url = store_url(settings)
     book = RewardBook(settings.reward_file)
-    with BuildStage(settings) as stage:
+    with BuildStage(settings, progress=logging.getLogger(__name__).info) as stage:
         run_builder(settings, url, stage, book)

@@ -101,6 +101,7 @@ def _tools(found: Toolchain | PrerequisiteError) -> list[Item]:
     return [
         Item("torch", True, found.torch),
         _tool("C++ compiler", found.cxx_version, lambda: found.require(cuda=False)),
+        _faster("linker", found.linker and "lld", "lld links in a fifth of the time"),
     ]
 
 
@@ -112,6 +113,11 @@ def _cuda(found: Toolchain | PrerequisiteError) -> list[Item]:
     built_for = found.torch_cuda
     return [
         _tool("nvcc", found.nvcc_version, lambda: found.require(cuda=True)),
+        _faster(
+            "host compiler",
+            found.clang_version,
+            "clang compiles the host side of CUDA candidates in a quarter of g++'s time",
+        ),
         Item(
             "CUDA headers",
             not lacking,
@@ -133,6 +139,14 @@ def _tool(name: str, version: str | None, need: Callable[[], None]) -> Item:
     except PrerequisiteError as error:
         return Item(name, False, error.missing, error.fix)
     return Item(name, True, str(version))
+
+
+def _faster(name: str, version: str | None, gain: str) -> Item:
+    """A tool that builds do without, only slower."""
+    if version is not None:
+        return Item(name, True, version)
+    package = "clang lld" if "clang" in gain else "lld"
+    return Item(name, True, f"not there: {gain} (`apt-get install {package}`)")
 
 
 def _gpus() -> list[Item]:

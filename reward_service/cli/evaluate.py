@@ -116,7 +116,7 @@ def run_locally(
     start = time.perf_counter()
     try:
         progress("building")
-        with BuildStage(settings) as build:
+        with BuildStage(settings, prepare=False) as build:
             built = build(submission, problem.source, context)
         stages = {"build": time.perf_counter() - start}
         if isinstance(built, Finding):

@@ -160,7 +160,7 @@ def test_a_cpp_extension_is_built_loads_computes_and_is_built_once(
     stage: BuildStage, state_dir: Path
 ) -> None:
     first = built(stage, ADD.format(name="add"))
-    assert (first.report.path, first.report.cached) == ("stock", False)
+    assert (first.report.path, first.report.cached) == ("split", False)
     assert first.report.seconds > 0
     assert first.warnings == ("extra_cflags: -frobnicate is not allowed and was dropped",)
     assert "12" in str(first.compiler) or first.compiler
@@ -378,7 +378,7 @@ def test_what_a_compiler_leaves_running_is_ended(
     )
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
-    with BuildStage(settings(tmp_path / "state")) as stage:
+    with BuildStage(settings(tmp_path / "state"), split=False) as stage:
         built(stage, program(cpp=PLAIN_MODULE % "#define ANSWER 9"))
         assert of_the_pool() == []
 
@@ -393,7 +393,7 @@ def test_what_a_compiler_leaves_in_place_of_its_output_is_not_followed(
     )
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
-    with BuildStage(settings(tmp_path / "state")) as stage:
+    with BuildStage(settings(tmp_path / "state"), split=False) as stage:
         found = refused(stage, program(cpp="int x;"), Reason.BUILD_FAILED)
         assert "left no main.o" in found.message
 

@@ -85,7 +85,7 @@ def test_a_kernel_goes_in_and_a_verdict_comes_out(url):
     assert verdict.outcome is Outcome.CORRECT, verdict
     assert verdict.speedup.low > 1
     assert verdict.reward > 1
-    assert verdict.build.path == "stock"
+    assert verdict.build.path == "split"
     assert verdict.provenance.device_class == "cpu"
     assert verdict.provenance.isolation in ("standard", "reduced")
     assert {"build", "judge", "load", "correctness", "timing", "total"} <= set(verdict.stages)

@@ -23,18 +23,18 @@ def test_the_candidates_own_lines_come_first() -> None:
         "main.cpp:9:5: error: expected ';'\n"
         'cuda.cu(12): error: identifier "x" is undefined\n'
     )
-    told = diagnose.first_errors(ended(log), ["main.cpp", "cuda.cu"])
+    told = diagnose.first_errors(ended(log), {"main.cpp": 1, "cuda.cu": 3})
     assert told.splitlines() == [
-        "main.cpp:9:5: error: expected ';'",
-        'cuda.cu(12): error: identifier "x" is undefined',
+        "main.cpp:8:5: error: expected ';'",
+        'cuda.cu(9): error: identifier "x" is undefined',
     ]
 
 
 def test_without_such_lines_any_error_is_told_and_else_the_end() -> None:
     undefined = "ld: main.o: undefined reference to `f'"
-    assert diagnose.first_errors(ended(undefined), ["main.cpp"]) == undefined
-    assert diagnose.first_errors(ended("a\nb\nc\n"), []) == "a\nb\nc"
-    assert "status 3" in diagnose.first_errors(ended("", 3), ["main.cpp"])
+    assert diagnose.first_errors(ended(undefined), {"main.cpp": 0}) == undefined
+    assert diagnose.first_errors(ended("a\nb\nc\n"), {}) == "a\nb\nc"
+    assert "status 3" in diagnose.first_errors(ended("", 3), {"main.cpp": 0})
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_without_such_lines_any_error_is_told_and_else_the_end() -> None:
     ],
 )
 def test_each_way_of_failing_has_its_reason(done: Completed, reason: Reason) -> None:
-    assert diagnose.failure(done, ["main.cpp"], 10.0).reason is reason
+    assert diagnose.failure(done, {"main.cpp": 0}, 10.0).reason is reason
 
 
 def test_folders_are_taken_off_the_paths() -> None:

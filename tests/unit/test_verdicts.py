@@ -211,6 +211,6 @@ def test_any_message_fits_the_wire(message: str) -> None:
         assert verdict.message == message
 
 
-def test_the_harness_hash_is_of_every_python_file() -> None:
+def test_the_harness_hash_is_of_every_source() -> None:
     assert len(verdicts.harness_hash()) == 64
     assert verdicts.harness_hash() == verdicts.harness_hash()

@@ -1,0 +1,257 @@
+"""The split rung: each pass reads only what it needs, and the passes run side by side.
+
+    device pass   nvcc -fatbin over stand-ins for torch's headers: host functions are only
+                  type-checked, so that templates get their instances
+    host pass     plain C++ over a precompiled header with torch's real ones: kernels have become
+                  stubs that launch (`source/`), and our binding stands for pybind11
+    link          with the fat binary, and the binding's runtime object, by lld where there is one
+
+The result means what the stock rung's module means, or there is none: where a pass fails by what
+only this rung lacks, or the two passes disagree on which kernels there are, the answer is a
+`Fall`, and the stock rung builds. A Finding is the candidate's own error, and final.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reward_service.build import blame, device_pass, kernels, stock
+from reward_service.build.blame import Fall
+from reward_service.build.flags import Flags
+from reward_service.build.precompiled import HEADERS, Header, Kind, Precompiled
+from reward_service.build.source.fatbin import fatbin_assembly
+from reward_service.build.source.transform import Transformed, UnsuitableError, transform
+from reward_service.build.toolchain import Toolchain
+from reward_service.build.workbench import MODULE, Command, Compiled, Ended, Workbench
+from reward_service.findings import Finding
+from reward_service.formats.extension_call import ExtensionCall
+from reward_service.schemas import Reason
+
+_CUDA = (".cu", ".cuh")
+_HEADERS = (".h", ".hh", ".hpp", ".cuh", ".inl")
+_HOST_IS_DROPPED = re.compile(r"-O\S*|-w|-W\S*|-g\d?|-pipe|-pthread|-fPIC|-march=\S+|-mtune=\S+")
+"""Host flags without a meaning for code that only checks, allocates and launches."""
+_CHANGES_HOST = re.compile(r"--?default-stream.*")
+
+
+@dataclass(frozen=True)
+class _Pass:
+    kind: blame.Pass
+    file: str
+    """The candidate's file."""
+    command: Command
+    texts: dict[str, str]
+    """What the pass reads of the candidate, by the candidate's names."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """The split rung on one machine."""
+
+    toolchain: Toolchain
+    precompiled: Precompiled
+    make_now: Callable[[str], None] | None = None
+    """Where given, a missing precompiled header is made at once, and this hears of it."""
+
+    def build(
+        self, call: ExtensionCall, flags: Flags, arch: str, module: str, bench: Workbench
+    ) -> Compiled | Finding | Fall:
+        """Build `call` as the module `module` for the compute capability `arch`."""
+        header = self._header(call, flags)
+        if isinstance(header, Fall):
+            return header
+        try:
+            plan = _Plan(self, call, flags, arch, module, header)
+        except UnsuitableError as error:
+            return Fall(f"source: {error}")
+        bench.write(plan.files, own={p.file: 0 for p in plan.passes})
+        ended = bench.run_all([p.command for p in plan.passes], together=False)
+        failure = self._failure(plan.passes, ended, header.kind)
+        if failure is not None:
+            return failure
+        fatbins = [bench.objects / name for name in plan.fatbins]
+        objects = [bench.objects / p.command.output for p in plan.passes if p.kind == "host"]
+        if unknown := kernels.missing(fatbins, objects):
+            return Fall(f"kernels: the device pass has no {unknown[0][:200]}")
+        return self._link(call, flags, fatbins, objects, bench)
+
+    def _header(self, call: ExtensionCall, flags: Flags) -> Header | Fall:
+        """The precompiled header for the call, if it is there; else it is asked for."""
+        if not call.is_python_module:
+            return Fall("source: not a Python module")
+        kind: Kind = "cuda" if call.with_cuda else "cpu"
+        kept = _cuda_host_flags(flags) if call.with_cuda else flags.cxx
+        if isinstance(kept, Fall):
+            return kept
+        header = self.precompiled.header(kind, kept)
+        if self.make_now is not None:
+            self.precompiled.prepare([header], self.make_now)
+        if self.precompiled.runtime is None:
+            return Fall("toolchain: the binding's runtime could not be compiled here")
+        ready = self.precompiled.ready(header)
+        if ready is False:
+            self.precompiled.want(header)
+            return Fall(f"flags: no precompiled header yet for {' '.join(header.mode)}")
+        if ready is None:
+            return Fall(f"flags: no precompiled header can be made for {' '.join(header.mode)}")
+        return header
+
+    def _failure(
+        self, passes: Sequence[_Pass], ended: Sequence[Ended | None], kind: Kind
+    ) -> Finding | Fall | None:
+        """What the failed passes mean together; None if none failed."""
+        failed = [
+            (p, e.finding, e.log) for p, e in zip(passes, ended, strict=True) if e and e.finding
+        ]
+        for _, finding, _ in failed:
+            if finding.reason is not Reason.BUILD_FAILED:
+                return finding
+        fall: Fall | None = None
+        for made, _, log in failed:
+            other = next((o for p, _, o in failed if p.file == made.file and p.kind != made.kind), None)
+            if kind == "cpu":
+                verdict = blame.judge_same_compiler(log, made.texts, self.precompiled.lacking)
+            else:
+                verdict = blame.judge(made.kind, log, made.texts, other)
+            if isinstance(verdict, Fall):
+                fall = fall or Fall(f"{made.kind}_pass: {verdict.reason}")
+            else:
+                return Finding(Reason.BUILD_FAILED, verdict.message)
+        return fall
+
+    def _link(
+        self,
+        call: ExtensionCall,
+        flags: Flags,
+        fatbins: Sequence[Path],
+        objects: Sequence[Path],
+        bench: Workbench,
+    ) -> Compiled | Finding | Fall:
+        tools = self.toolchain
+        libraries, _ = stock.link_flags(call, flags, tools)
+        inputs = [*map(str, objects), str(self.precompiled.runtime)]
+        if fatbins:
+            bench.write({"fat.s": fatbin_assembly([str(path) for path in fatbins])}, own={})
+            inputs.append("fat.s")
+        linker = ("-fuse-ld=lld", f"-B{tools.linker}") if tools.linker is not None else ()
+        argv = (str(tools.cxx), "-shared", *linker, *inputs, *libraries)
+        ended = bench.run(Command(argv, MODULE))
+        if ended.finding is None:
+            return Compiled(bench.objects / MODULE, "split")
+        if ended.finding.reason is not Reason.BUILD_FAILED:
+            return ended.finding
+        return Fall(f"link: {ended.finding.message[:200]}")
+
+
+class _Plan:
+    """The files and passes of one build."""
+
+    def __init__(
+        self,
+        rung: Rung,
+        call: ExtensionCall,
+        flags: Flags,
+        arch: str,
+        module: str,
+        header: Header,
+    ) -> None:
+        self.files: dict[str, str] = {}
+        self.passes: list[_Pass] = []
+        self.fatbins: list[str] = []
+        self._rung, self._flags, self._header = rung, flags, header
+        self._arch, self._module = flags.target(arch), module
+        texts = stock.own_sources(call)
+        included = {name for name, _ in call.headers}
+        is_cuda = call.with_cuda
+        split = {
+            name: transform(text, index)
+            for index, (name, text) in enumerate(texts.items())
+            if is_cuda and name.endswith((*_CUDA, *_HEADERS))
+        }
+        device = {name: split[name].device if name in split else texts[name] for name in texts}
+        host = {name: split[name].host if name in split else texts[name] for name in texts}
+        for name in included:
+            self.files[f"device/{name}"] = device[name]
+            self.files[f"host/{name}"] = host[name]
+        sources = [name for name in texts if name not in included]
+        for number, name in enumerate(sources):
+            if is_cuda and name.endswith(_CUDA):
+                self._device_pass(number, name, device, split)
+                self._host_pass(number, name, host, fatbin=len(self.fatbins) - 1)
+            else:
+                self._host_pass(number, name, host, fatbin=None)
+
+    def _device_pass(
+        self, number: int, name: str, texts: dict[str, str], split: dict[str, Transformed]
+    ) -> None:
+        tools = self._rung.toolchain
+        made, file = f"{number}.fatbin", f"device/{number}.cu"
+        arch = self._arch.replace(".", "")
+        whole = "\n".join(texts.values())
+        argv = [
+            *(str(tools.nvcc), "-fatbin", "--no-compress"),
+            *("-ccbin", str(tools.cxx)),
+            *(f"-DTORCH_EXTENSION_NAME={self._module}", "-DTORCH_API_INCLUDE_EXTENSION_H"),
+            *device_pass.needs(whole),
+            *("-isystem", str(HEADERS / "device")),
+            *_isystem((*tools.includes, *tools.cuda_includes)),
+            *tools.nvcc_flags,
+            f"-gencode=arch=compute_{arch},code=sm_{arch}",
+            *self._flags.nvcc,
+            "-Idevice",
+        ]
+        if not any(flag.startswith(("-std=", "--std=")) for flag in self._flags.nvcc):
+            argv.append(tools.standard)
+        self.files[file] = f'#line 1 "{name}"\n{texts[name]}'
+        self.fatbins.append(made)
+        self.passes.append(_Pass("device", name, Command((*argv, file), made), texts))
+
+    def _host_pass(self, number: int, name: str, texts: dict[str, str], fatbin: int | None) -> None:
+        rung, header = self._rung, self._header
+        file, made = f"host/{number}.cpp", f"{number}.o"
+        own = _defines(self._flags) if header.kind == "cuda" else self._flags.cxx
+        fat = () if fatbin is None else (f"-DRS_FATBIN={fatbin}",)
+        argv = [
+            header.compiler,
+            *header.use,
+            *("-isystem", str(HEADERS / "host")),
+            *rung.precompiled.flags(header.kind),
+            *(header.mode if header.kind == "cuda" else ()),
+            *own,
+            *(f"-DTORCH_EXTENSION_NAME={self._module}", *fat),
+            *("-Ihost", "-c", file),
+        ]
+        self.files[file] = f'#line 1 "{name}"\n{texts[name]}'
+        self.passes.append(_Pass("host", name, Command(tuple(argv), made), texts))
+
+
+def _cuda_host_flags(flags: Flags) -> tuple[str, ...] | Fall:
+    """The host flags of a CUDA candidate that a precompiled header must share."""
+    host = [*flags.cxx]
+    words = iter(flags.nvcc)
+    for word in words:
+        if word in ("-Xcompiler", "--compiler-options"):
+            host.append(next(words))
+        elif word.startswith(("-std=", "--std=")):
+            host.append(word.replace("--std", "-std"))
+        elif _CHANGES_HOST.fullmatch(word):
+            return Fall(f"flags: {word}")
+    kept = []
+    for flag in host:
+        if flag.startswith("-std="):
+            kept.append(flag)
+        elif not (_HOST_IS_DROPPED.fullmatch(flag) or flag.startswith(("-D", "-U"))):
+            return Fall(f"flags: {flag}")
+    return tuple(dict.fromkeys(kept))
+
+
+def _defines(flags: Flags) -> list[str]:
+    """The macros of a CUDA candidate, which its host side sees as well."""
+    return [f for f in (*flags.cxx, *flags.nvcc) if f.startswith(("-D", "-U"))]
+
+
+def _isystem(paths: Sequence[str]) -> list[str]:
+    return [word for path in paths for word in ("-isystem", path)]
