@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reward_service.build.source.tokens import Kind, Token, UnsuitableError, directive_name
+from reward_service.build.source.tokens import Kind, Token, UnsuitableError, directive_name, words
 
 Partners = Mapping[int, int]
 """Index of each of ()[]{} -> index of the one that it pairs with."""
@@ -15,10 +15,12 @@ _BRANCHES = frozenset({"else", "elif", "elifdef", "elifndef"})
 CONDITIONALS = _CONDITIONS | _BRANCHES | {"endif"}
 """Directives that choose between pieces of text."""
 
-STATEMENT_WORDS = frozenset(
-    "if while for switch return else do case goto sizeof alignof decltype noexcept catch throw new "
-    "delete co_return void int float double bool char unsigned signed long short auto const "
-    "constexpr static inline typename operator".split()
+STATEMENT_WORDS = words(
+    """
+    if while for switch return else do case goto sizeof alignof decltype noexcept catch
+    throw new delete co_return void int float double bool char unsigned signed long short
+    auto const constexpr static inline typename operator
+    """
 )
 """Names that are never the last part of a callable expression."""
 

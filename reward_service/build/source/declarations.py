@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 
 from reward_service.build.source.brackets import CONDITIONALS, Partners, after, angle_end
 from reward_service.build.source.macros import Macros
-from reward_service.build.source.tokens import Kind, Token, UnsuitableError, directive_name
+from reward_service.build.source.tokens import Kind, Token, UnsuitableError, directive_name, words
 
 _CLASS_KEYS = frozenset({"class", "struct", "union", "enum"})
 _ACCESS = frozenset({"public", "private", "protected"})
-_NOT_FUNCTIONS = frozenset(
-    "__launch_bounds__ __attribute__ __align__ __cluster_dims__ __maxnreg__ __block_size__ "
-    "__declspec alignas decltype noexcept explicit requires void int float double bool char auto "
-    "unsigned signed long short const constexpr static inline __asm__ asm throw sizeof".split()
+_NOT_FUNCTIONS = words(
+    """
+    __launch_bounds__ __attribute__ __align__ __cluster_dims__ __maxnreg__ __block_size__
+    __declspec alignas decltype noexcept explicit requires void int float double bool char
+    auto unsigned signed long short const constexpr static inline __asm__ asm throw sizeof
+    """
 )
 
 

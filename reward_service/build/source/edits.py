@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reward_service.build.source.tokens import Kind, Token, UnsuitableError, directive_name
+from reward_service.build.source.tokens import Kind, Token, UnsuitableError, directive_name, words
 
-_KEPT_DIRECTIVES = frozenset(
-    "if ifdef ifndef else elif elifdef elifndef endif define undef error warning".split()
+_KEPT_DIRECTIVES = words(
+    """
+    if ifdef ifndef else elif elifdef elifndef endif define undef error warning
+    """
 )
 
 

@@ -14,6 +14,7 @@ from reward_service.build.source.tokens import (
     directive_name,
     directive_rest,
     tokenise,
+    words,
 )
 
 CUDA_WORDS = frozenset(
@@ -24,10 +25,12 @@ _FROM_HEADERS = {
     "C10_HOST": frozenset({"__host__"}),
     "C10_HOST_DEVICE": frozenset({"__host__", "__device__"}),
 }
-_KEYWORDS = frozenset(
-    "static inline extern const constexpr template typename class struct union enum namespace "
-    "operator public private protected friend void using typedef if else for while return "
-    "__CUDA_ARCH__ __launch_bounds__ __forceinline__".split()
+_KEYWORDS = words(
+    """
+    static inline extern const constexpr template typename class struct union enum
+    namespace operator public private protected friend void using typedef if else for
+    while return __CUDA_ARCH__ __launch_bounds__ __forceinline__
+    """
 )
 _HEAD = re.compile(r"(?:[ \t]|\\\r?\n|/\*(?s:.*?)\*/)*([A-Za-z_]\w*)(\(([^()]*)\))?")
 

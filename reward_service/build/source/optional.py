@@ -29,12 +29,10 @@ class Optional:
 
 def settle(tokens: Sequence[Token], removed: Sequence[bool], found: Sequence[Optional]) -> None:
     """Keeps those that are named, directly or by one that is kept; drops the others."""
-    owned = set()
+    owned: set[int] = set()
     for each in found:
         owned.update(range(each.start, each.end))
-    used = names_in(
-        tokens, (i for i in range(len(tokens)) if not removed[i] and i not in owned)
-    )
+    used = names_in(tokens, (i for i in range(len(tokens)) if not removed[i] and i not in owned))
     waiting = list(found)
     while True:
         named = [each for each in waiting if each.names & used]
@@ -50,7 +48,7 @@ def settle(tokens: Sequence[Token], removed: Sequence[bool], found: Sequence[Opt
 
 def names_in(tokens: Sequence[Token], indices: Iterable[int]) -> set[str]:
     """The names at these tokens, in macros too; members (`x.name`) do not count."""
-    found = set()
+    found: set[str] = set()
     for index in indices:
         token = tokens[index]
         if token.kind is Kind.NAME:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 from reward_service.build.source.brackets import Partners, angle_end, before
 from reward_service.build.source.macros import Macros
-from reward_service.build.source.tokens import Kind, Token, UnsuitableError
+from reward_service.build.source.tokens import Kind, Token, UnsuitableError, words
 
-_TYPE_WORDS = frozenset(
-    "void bool char short int long float double unsigned signed const volatile auto typename class "
-    "struct __restrict__ __restrict restrict wchar_t char8_t char16_t char32_t".split()
+_TYPE_WORDS = words(
+    """
+    void bool char short int long float double unsigned signed const volatile auto
+    typename class struct __restrict__ __restrict restrict wchar_t char8_t char16_t
+    char32_t
+    """
 )
 _NO_TYPE = frozenset({"const", "volatile", "["})
 _NO_ARGUMENT_TYPE = _NO_TYPE | {"__grid_constant__", "typename", "struct", "class"}
@@ -107,9 +110,7 @@ class Lists:
             index += 1
         return found
 
-    def _parameter(
-        self, start: int, end: int, made_up: str, no_type: frozenset[str]
-    ) -> Parameter:
+    def _parameter(self, start: int, end: int, made_up: str, no_type: frozenset[str]) -> Parameter:
         top = self._top_indices(start, end)
         texts = [self.tokens[index].text for index in top]
         if not top or "##" in texts:
@@ -141,4 +142,3 @@ class Lists:
         if len(inner) == 2 and inner[0] == "*" and inner[1] not in _TYPE_WORDS:
             return Parameter(inner[1], False, None)
         raise UnsuitableError("a parameter is not understood")
-

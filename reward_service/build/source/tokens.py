@@ -99,7 +99,7 @@ def _next(text: str, at: int, line_start: bool) -> Token:
         match = pattern.match(text, at)
         if match:
             piece = match.group()
-            if piece in ('"', "'") or text.startswith("/*", at) and kind is not Kind.COMMENT:
+            if piece in ('"', "'") or (text.startswith("/*", at) and kind is not Kind.COMMENT):
                 raise UnsuitableError(f"line {_line(text, at)}: a literal or comment does not end")
             if kind is Kind.PUNCTUATION and text.startswith(_DIGRAPHS, at):
                 raise UnsuitableError(f"line {_line(text, at)}: a digraph")
@@ -117,6 +117,11 @@ def _directive(text: str, at: int) -> Token:
 
 def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list written as text."""
+    return frozenset(text.split())
 
 
 def joined(tokens: Sequence[Token]) -> str:

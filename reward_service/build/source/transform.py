@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from reward_service.build.source import includes, launches
 from reward_service.build.source.brackets import partners
-from reward_service.build.source.declarations import AnonymousNamespace, Declaration, Reader
+from reward_service.build.source.declarations import AnonymousNamespace, Reader
 from reward_service.build.source.edits import Edits
 from reward_service.build.source.functions import Functions
 from reward_service.build.source.macros import Macro, Macros, parse_define
@@ -142,4 +142,3 @@ class _Source:
             code = self._macros.named(name) and self._macros.defines_code(name)
             if not code and self._macros.words(name) - {"__host__"}:
                 raise UnsuitableError(f"{name} where it is not understood")
-

@@ -9,11 +9,13 @@ from reward_service.build.source.declarations import Declaration
 from reward_service.build.source.edits import Edits
 from reward_service.build.source.macros import Macros
 from reward_service.build.source.optional import Optional
-from reward_service.build.source.tokens import Kind, Token, UnsuitableError
+from reward_service.build.source.tokens import Kind, Token, UnsuitableError, words
 
-_SYMBOL_CALLS = frozenset(
-    "cudaMemcpyToSymbol cudaMemcpyToSymbolAsync cudaMemcpyFromSymbol cudaMemcpyFromSymbolAsync "
-    "cudaGetSymbolAddress cudaGetSymbolSize".split()
+_SYMBOL_CALLS = words(
+    """
+    cudaMemcpyToSymbol cudaMemcpyToSymbolAsync cudaMemcpyFromSymbol
+    cudaMemcpyFromSymbolAsync cudaGetSymbolAddress cudaGetSymbolSize
+    """
 )
 
 
