@@ -62,14 +62,29 @@ extern "C" cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_
 
 namespace rs_cuda {
 
+// A parameter's type as it is in the function's: g++ leaves __restrict__ in decltype's.
+template <typename T>
+struct parameter_of {
+  using type = T;
+};
+template <typename T>
+struct parameter_of<T* __restrict__> {
+  using type = T*;
+};
+template <typename T>
+struct parameter_of<T* const __restrict__> {
+  using type = T*;
+};
+template <typename T>
+using parameter = typename parameter_of<T>::type;
+
 template <typename... P, typename... A>
 __attribute__((always_inline)) inline void launch(void (*self)(P...), A&... arguments) {
   dim3 grid, block;
   size_t shared;
   cudaStream_t stream;
-  void* addresses[] = {
-      const_cast<void*>(static_cast<const volatile void*>(__builtin_addressof(arguments)))...,
-      nullptr};
+  // A C cast, for no other takes __restrict off.
+  void* addresses[] = {(void*)__builtin_addressof(arguments)..., nullptr};
   if (__cudaPopCallConfiguration(&grid, &block, &shared, &stream) == cudaSuccess)
     (void)::cudaLaunchKernel(reinterpret_cast<const void*>(self), grid, block, addresses, shared,
                              stream);
