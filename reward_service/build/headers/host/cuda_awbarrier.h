@@ -1,0 +1,2 @@
+// Empty: device code alone uses what this declares.
+#pragma once
