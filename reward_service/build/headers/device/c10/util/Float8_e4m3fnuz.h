@@ -1,0 +1,8 @@
+#pragma once
+#ifdef RS_NEEDS_FLOAT8
+#include_next <c10/util/Float8_e4m3fnuz.h>
+#else
+namespace c10 {
+struct Float8_e4m3fnuz;
+}
+#endif

@@ -1,0 +1,8 @@
+#pragma once
+#ifdef RS_NEEDS_COMPLEX
+#include_next <c10/util/complex.h>
+#else
+namespace c10 {
+template <typename T> struct complex;
+}
+#endif

@@ -1,0 +1,2 @@
+#pragma once
+#include <rs/scalar_type.h>

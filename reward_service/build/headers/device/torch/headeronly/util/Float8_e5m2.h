@@ -1,0 +1,8 @@
+#pragma once
+#ifdef RS_NEEDS_FLOAT8
+#include_next <torch/headeronly/util/Float8_e5m2.h>
+#else
+namespace c10 {
+struct Float8_e5m2;
+}
+#endif
