@@ -1,7 +1,7 @@
 """Precompiled headers and runtime objects of the split rung: made once per toolchain, then read.
 
     <root>/<kind>-<hash>/prefix.h.gch | prefix.pch     and meta.json beside it
-          /runtime-<hash>/binding_runtime.o, lacking.txt
+          /runtime-<hash>/binding_runtime.o, launch_runtime.o, lacking.txt
 
 The hash is over the compiler, its flags, torch's version and the text of all of our headers, so
 that nothing here is ever out of date. A folder appears by one rename; who makes one holds a lock
@@ -40,7 +40,7 @@ from reward_service.errors import InfrastructureError
 
 HEADERS = Path(__file__).with_name("headers")
 """Our own C++ headers and stand-ins for those of others; see `headers/README.md`."""
-RUNTIME = "binding_runtime.o"
+_RUNTIMES = ("binding_runtime", "launch_runtime")
 _LACKING = "lacking.txt"
 
 Kind = Literal["cpu", "cuda"]
@@ -153,15 +153,25 @@ class Precompiled:
         return True if meta["made"] else None
 
     @property
-    def runtime(self) -> Path | None:
-        """The object that every module of this rung is linked with; None: not made."""
+    def has_runtime(self) -> bool:
+        """Whether the objects that modules of this rung are linked with could be made."""
         meta = _meta(self._runtime_folder)
-        return self._runtime_folder / RUNTIME if meta is not None and meta["made"] else None
+        return meta is not None and bool(meta["made"])
+
+    @property
+    def binding_runtime(self) -> Path:
+        """The object for every module."""
+        return self._runtime_folder / "binding_runtime.o"
+
+    @property
+    def launch_runtime(self) -> Path:
+        """The object for every module with kernels."""
+        return self._runtime_folder / "launch_runtime.o"
 
     @cached_property
     def lacking(self) -> frozenset[str]:
         """Every word that torch's headers hold and our prefix does not: an error at one of these
-        is no error of the candidate's. Only to be asked for where there is a `runtime`."""
+        is no error of the candidate's. Only to be asked for where there is a runtime."""
         return frozenset((self._runtime_folder / _LACKING).read_text().split())
 
     def usual(self, *, cuda: bool) -> list[Header]:
@@ -260,11 +270,14 @@ class Precompiled:
             self._compile(argv, new, header.file.name)
 
     def _make_runtime(self) -> None:
-        source = HEADERS / "runtime" / "binding_runtime.cpp"
         argv = [str(self.toolchain.cxx), *self.flags("cpu")]
         with self._new(self._runtime_folder) as new:
-            if new is None or not self._compile([*argv, "-O2", "-c", str(source)], new, RUNTIME):
+            if new is None:
                 return
+            for name in _RUNTIMES:
+                source = str(HEADERS / "runtime" / f"{name}.cpp")
+                if not self._compile([*argv, "-O2", "-c", source], new, f"{name}.o"):
+                    return
             words = []
             for header in ("torch/extension.h", str(HEADERS / "prefix_cpu.h")):
                 preprocess = [*argv, "-E", "-dD", "-include", header, "-x", "c++", os.devnull]

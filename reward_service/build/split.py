@@ -16,14 +16,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from reward_service.build import blame, device_pass, kernels, stock
 from reward_service.build.blame import Fall
+from reward_service.build.elf import MalformedError
 from reward_service.build.flags import Flags
 from reward_service.build.precompiled import HEADERS, Header, Kind, Precompiled
-from reward_service.build.source.fatbin import fatbin_assembly
-from reward_service.build.source.transform import Transformed, UnsuitableError, transform
+from reward_service.build.source import Transformed, UnsuitableError, transform
 from reward_service.build.toolchain import Toolchain
 from reward_service.build.workbench import MODULE, Command, Compiled, Ended, Workbench
 from reward_service.findings import Finding
@@ -72,11 +71,21 @@ class Rung:
         failure = self._failure(plan.passes, ended, header.kind)
         if failure is not None:
             return failure
-        fatbins = [bench.objects / name for name in plan.fatbins]
-        objects = [bench.objects / p.command.output for p in plan.passes if p.kind == "host"]
-        if unknown := kernels.missing(fatbins, objects):
+        try:
+            units = [
+                kernels.unit(
+                    str(bench.objects / fatbin),
+                    (bench.objects / fatbin).read_bytes(),
+                    (bench.objects / made).read_bytes(),
+                )
+                for fatbin, made in plan.pairs
+            ]
+        except MalformedError as error:
+            return Fall(f"kernels: {error}")
+        if unknown := kernels.missing(units):
             return Fall(f"kernels: the device pass has no {unknown[0][:200]}")
-        return self._link(call, flags, fatbins, objects, bench)
+        objects = [p.command.output for p in plan.passes if p.kind == "host"]
+        return self._link(call, flags, units, objects, bench)
 
     def _header(self, call: ExtensionCall, flags: Flags) -> Header | Fall:
         """The precompiled header for the call, if it is there; else it is asked for."""
@@ -89,8 +98,8 @@ class Rung:
         header = self.precompiled.header(kind, kept)
         if self.make_now is not None:
             self.precompiled.prepare([header], self.make_now)
-        if self.precompiled.runtime is None:
-            return Fall("toolchain: the binding's runtime could not be compiled here")
+        if not self.precompiled.has_runtime:
+            return Fall("toolchain: the runtime objects could not be compiled here")
         ready = self.precompiled.ready(header)
         if ready is False:
             self.precompiled.want(header)
@@ -126,16 +135,17 @@ class Rung:
         self,
         call: ExtensionCall,
         flags: Flags,
-        fatbins: Sequence[Path],
-        objects: Sequence[Path],
+        units: Sequence[kernels.Unit],
+        objects: Sequence[str],
         bench: Workbench,
     ) -> Compiled | Finding | Fall:
         tools = self.toolchain
         libraries, _ = stock.link_flags(call, flags, tools)
-        inputs = [*map(str, objects), str(self.precompiled.runtime)]
-        if fatbins:
-            bench.write({"fat.s": fatbin_assembly([str(path) for path in fatbins])}, own={})
-            inputs.append("fat.s")
+        inputs = [str(bench.objects / name) for name in objects]
+        inputs.append(str(self.precompiled.binding_runtime))
+        if units:
+            bench.write({"fat.s": kernels.fatbin_assembly(units)}, own={})
+            inputs += [str(self.precompiled.launch_runtime), "fat.s"]
         linker = ("-fuse-ld=lld", f"-B{tools.linker}") if tools.linker is not None else ()
         argv = (str(tools.cxx), "-shared", *linker, *inputs, *libraries)
         ended = bench.run(Command(argv, MODULE))
@@ -160,13 +170,14 @@ class _Plan:
     ) -> None:
         self.files: dict[str, str] = {}
         self.passes: list[_Pass] = []
-        self.fatbins: list[str] = []
+        self.pairs: list[tuple[str, str]] = []
+        """Of each CUDA source, the fat binary and the host object."""
         self._rung, self._flags, self._header = rung, flags, header
         self._arch, self._module = flags.target(arch), module
         texts = stock.own_sources(call)
         included = {name for name, _ in call.headers}
         is_cuda = call.with_cuda
-        split = {
+        split: dict[str, Transformed] = {
             name: transform(text, index)
             for index, (name, text) in enumerate(texts.items())
             if is_cuda and name.endswith((*_CUDA, *_HEADERS))
@@ -179,14 +190,11 @@ class _Plan:
         sources = [name for name in texts if name not in included]
         for number, name in enumerate(sources):
             if is_cuda and name.endswith(_CUDA):
-                self._device_pass(number, name, device, split)
-                self._host_pass(number, name, host, fatbin=len(self.fatbins) - 1)
-            else:
-                self._host_pass(number, name, host, fatbin=None)
+                self._device_pass(number, name, device)
+                self.pairs.append((f"{number}.fatbin", f"{number}.o"))
+            self._host_pass(number, name, host)
 
-    def _device_pass(
-        self, number: int, name: str, texts: dict[str, str], split: dict[str, Transformed]
-    ) -> None:
+    def _device_pass(self, number: int, name: str, texts: dict[str, str]) -> None:
         tools = self._rung.toolchain
         made, file = f"{number}.fatbin", f"device/{number}.cu"
         arch = self._arch.replace(".", "")
@@ -196,7 +204,7 @@ class _Plan:
             *("-ccbin", str(tools.cxx)),
             *(f"-DTORCH_EXTENSION_NAME={self._module}", "-DTORCH_API_INCLUDE_EXTENSION_H"),
             *device_pass.needs(whole),
-            *("-isystem", str(HEADERS / "device")),
+            *("-isystem", str(device_pass.HEADERS)),
             *_isystem((*tools.includes, *tools.cuda_includes)),
             *tools.nvcc_flags,
             f"-gencode=arch=compute_{arch},code=sm_{arch}",
@@ -206,14 +214,12 @@ class _Plan:
         if not any(flag.startswith(("-std=", "--std=")) for flag in self._flags.nvcc):
             argv.append(tools.standard)
         self.files[file] = f'#line 1 "{name}"\n{texts[name]}'
-        self.fatbins.append(made)
         self.passes.append(_Pass("device", name, Command((*argv, file), made), texts))
 
-    def _host_pass(self, number: int, name: str, texts: dict[str, str], fatbin: int | None) -> None:
+    def _host_pass(self, number: int, name: str, texts: dict[str, str]) -> None:
         rung, header = self._rung, self._header
         file, made = f"host/{number}.cpp", f"{number}.o"
         own = _defines(self._flags) if header.kind == "cuda" else self._flags.cxx
-        fat = () if fatbin is None else (f"-DRS_FATBIN={fatbin}",)
         argv = [
             header.compiler,
             *header.use,
@@ -221,7 +227,7 @@ class _Plan:
             *rung.precompiled.flags(header.kind),
             *(header.mode if header.kind == "cuda" else ()),
             *own,
-            *(f"-DTORCH_EXTENSION_NAME={self._module}", *fat),
+            f"-DTORCH_EXTENSION_NAME={self._module}",
             *("-Ihost", "-c", file),
         ]
         self.files[file] = f'#line 1 "{name}"\n{texts[name]}'

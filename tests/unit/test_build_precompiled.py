@@ -91,7 +91,7 @@ def test_what_is_there_is_not_made_again(made: Precompiled, tmp_path: Path) -> N
     made.prepare([header], told.append)
     assert made.ready(header) is True
     assert header.file.read_text() == "made\n"
-    assert made.runtime is not None
+    assert made.has_runtime
     assert len(told) == 3
     made.prepare([header], told.append)
     assert len(calls(tmp_path)) == 2
