@@ -60,6 +60,28 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block = 1, size_
 extern "C" cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared,
                                                   void* stream);
 
+// torch has these for nvcc alone, in one of two places by its version.
+#if __has_include(<torch/headeronly/core/TensorAccessor.h>)
+#include <ATen/core/TensorAccessor.h>
+namespace torch::headeronly {
+template <typename T>
+struct RestrictPtrTraits {
+  typedef T* __restrict__ PtrType;
+};
+}  // namespace torch::headeronly
+namespace at {
+using torch::headeronly::RestrictPtrTraits;
+}
+#elif __has_include(<ATen/core/TensorAccessor.h>)
+#include <ATen/core/TensorAccessor.h>
+namespace at {
+template <typename T>
+struct RestrictPtrTraits {
+  typedef T* __restrict__ PtrType;
+};
+}  // namespace at
+#endif
+
 namespace rs_cuda {
 
 // A parameter's type as it is in the function's: g++ leaves __restrict__ in decltype's.
