@@ -122,11 +122,7 @@ def expression_start(tokens: Sequence[Token], pairs: Partners, end: int) -> int:
         if token.text in (")", "]"):
             index = pairs[index]
             previous = before(tokens, index)
-            joins = previous >= 0 and (
-                tokens[previous].text in (")", "]", ">")
-                or (tokens[previous].kind is Kind.NAME and not _is_word(tokens[previous]))
-            )
-            if not joins:
+            if previous < 0 or not _is_called(tokens, pairs, previous):
                 return index
             index = previous
             continue
@@ -151,6 +147,19 @@ def expression_start(tokens: Sequence[Token], pairs: Partners, end: int) -> int:
             index = left
             continue
         return previous
+
+
+def _is_called(tokens: Sequence[Token], pairs: Partners, index: int) -> bool:
+    """True if a `(` or `[` after the token at `index` belongs to the same expression."""
+    token = tokens[index]
+    if token.text == ")":
+        name = before(tokens, pairs[index])
+        if name >= 0 and tokens[name].text in ("if", "while", "for", "switch", "catch"):
+            return False
+        if name < 0 or tokens[name].kind is not Kind.NAME or _is_word(tokens[name]):
+            raise UnsuitableError("a launch after a cast or a call")
+        return True
+    return token.text in ("]", ">") or (token.kind is Kind.NAME and not _is_word(token))
 
 
 def _is_word(token: Token) -> bool:

@@ -120,16 +120,16 @@ class Functions:
             return
         body = declaration.body
 
-        def declare() -> None:
+        def empty() -> None:
             if body is not None:
                 self._edits.remove(body, declaration.end)
-                self._edits.host[body] = ";"
+                self._edits.host[body] = "{ __builtin_trap(); }"
 
         yield Optional(
             frozenset({name}),
             declaration.start,
             declaration.end,
             declaration.end if body is None else body,
-            declare,
+            empty,
             lambda: self._edits.remove(declaration.start, declaration.end),
         )

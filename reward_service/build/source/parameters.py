@@ -45,6 +45,8 @@ class Lists:
             seen = self._significant(start, end)
             if seen == ["void"]:
                 continue
+            if seen == ["..."]:
+                raise UnsuitableError("a kernel takes any number of arguments")
             if "&" in self._top(start, end) or "&&" in self._top(start, end):
                 raise UnsuitableError("a kernel takes a reference")
             found.append(self._parameter(start, end, f"rs_a{number}", _NO_ARGUMENT_TYPE))

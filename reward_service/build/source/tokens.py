@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 
 class UnsuitableError(Exception):
@@ -31,8 +31,7 @@ class Kind(Enum):
     PUNCTUATION = auto()
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A piece of text. `text` is exactly what stands in the source."""
 
     kind: Kind
@@ -44,19 +43,22 @@ class Token:
         return self.kind in (Kind.SPACE, Kind.COMMENT)
 
 
-_RAW_STRING = re.compile(r'(?:u8|[uUL])?R"([^\s()\\"]{0,16})\(')
-_PIECES: tuple[tuple[Kind, str], ...] = (
-    (Kind.SPACE, r"(?:[ \t\r\f\v]|\\\r?\n)+|\n"),
-    (Kind.COMMENT, r"//(?:\\\r?\n|[^\n])*|/\*(?s:.*?)\*/"),
-    (Kind.STRING, r'(?:u8|[uUL])?(?:"(?:\\\r?\n|\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])+')"),
-    (Kind.NUMBER, r"\.?[0-9](?:[eEpP][+-]|'?[A-Za-z0-9_]|\.)*"),
-    (Kind.NAME, r"[A-Za-z_$\u0080-\U0010ffff][A-Za-z0-9_$\u0080-\U0010ffff]*"),
-    (
-        Kind.PUNCTUATION,
-        r"<<<|<<=|<=>|<=|<<|->\*?|::|\.\.\.|\#\#|&&|\|\||\+\+|--|[-+*/%^&|=!]=|[!-~]",
-    ),
+_TOKEN = re.compile(
+    r"""
+    (?P<SPACE>        (?:[ \t\r\f\v]|\\\r?\n)+ | \n )
+  | (?P<COMMENT>      //(?:\\\r?\n|[^\n])* | /\*(?s:.*?)\*/ )
+  | (?P<STRING>       (?:u8|[uUL])?R"(?P<mark>[^\s()\\"]{0,16})\((?s:.*?)\)(?P=mark)"
+                    | (?:u8|[uUL])?"(?:\\\r?\n|\\.|[^"\\\n])*"
+                    | (?:u8|[uUL])?'(?:\\.|[^'\\\n])+' )
+  | (?P<UNENDED>      /\* | ["'] | (?:u8|[uUL])?R" )
+  | (?P<DIGRAPH>      <% | %> | %: )
+  | (?P<NAME>         [A-Za-z_$\u0080-\U0010ffff][A-Za-z0-9_$\u0080-\U0010ffff]* )
+  | (?P<NUMBER>       \.?[0-9](?:[eEpP][+-]|'?[A-Za-z0-9_]|\.)* )
+  | (?P<PUNCTUATION>  <<<|<<=|<=>|<=|<<|->\*?|::|\.\.\.|\#\#|&&|\|\||\+\+|--|[-+*/%^&|=!]=|[!-~] )
+    """,
+    re.VERBOSE,
 )
-_NAMED = [(kind, re.compile(pattern)) for kind, pattern in _PIECES]
+_KINDS = {kind.name: kind for kind in Kind}
 _REST_OF_LINE = re.compile(
     r"(?:"
     r"//(?:\\\r?\n|[^\n])*"
@@ -67,7 +69,6 @@ _REST_OF_LINE = re.compile(
     r"|[^\n]"
     r")*"
 )
-_DIGRAPHS = ("<%", "%>", "%:")
 
 
 def tokenise(text: str) -> list[Token]:
@@ -89,22 +90,11 @@ def tokenise(text: str) -> list[Token]:
 def _next(text: str, at: int, line_start: bool) -> Token:
     if line_start and text[at] == "#":
         return _directive(text, at)
-    raw = _RAW_STRING.match(text, at)
-    if raw:
-        end = text.find(f'){raw.group(1)}"', raw.end())
-        if end < 0:
-            raise UnsuitableError(f"line {_line(text, at)}: a raw string does not end")
-        return Token(Kind.STRING, text[at : end + len(raw.group(1)) + 2])
-    for kind, pattern in _NAMED:
-        match = pattern.match(text, at)
-        if match:
-            piece = match.group()
-            if piece in ('"', "'") or (text.startswith("/*", at) and kind is not Kind.COMMENT):
-                raise UnsuitableError(f"line {_line(text, at)}: a literal or comment does not end")
-            if kind is Kind.PUNCTUATION and text.startswith(_DIGRAPHS, at):
-                raise UnsuitableError(f"line {_line(text, at)}: a digraph")
-            return Token(kind, piece)
-    raise UnsuitableError(f"line {_line(text, at)}: unexpected character {text[at]!r}")
+    match = _TOKEN.match(text, at)
+    group = match.lastgroup if match else None
+    if match is None or group is None or group not in _KINDS:
+        raise UnsuitableError(f"line {_line(text, at)}: {text[at]!r} is not understood here")
+    return Token(_KINDS[group], match.group())
 
 
 def _directive(text: str, at: int) -> Token:

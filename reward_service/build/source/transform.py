@@ -38,7 +38,7 @@ from reward_service.build.source.variables import Variables
 _FOR_NVCC = re.compile(r"\b(?:__CUDACC__|__NVCC__)(?![\w$])")
 _UNKNOWN_HERE = re.compile(
     r"\b(?:__CUDACC_VER_\w+|__CUDACC_\w+__|__CUDA_ARCH_LIST__|__NVCC_\w+|cudaGraph\w*Symbol"
-    r"|__cuda(?:Push|Pop)CallConfiguration|__cudaRegister\w+|__nv_\w+|cudaLaunchDevice\w*"
+    r"|__cuda(?:Push|Pop)CallConfiguration|__cudaRegister\w+|cudaLaunchDevice\w*"
     r"|rs_\w+|texture\s*<|surface\s*<)"
 )
 

@@ -60,6 +60,28 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block = 1, size_
 extern "C" cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared,
                                                   void* stream);
 
+// torch has these for nvcc alone, in one of two places by its version.
+#if __has_include(<torch/headeronly/core/TensorAccessor.h>)
+#include <ATen/core/TensorAccessor.h>
+namespace torch::headeronly {
+template <typename T>
+struct RestrictPtrTraits {
+  typedef T* __restrict__ PtrType;
+};
+}  // namespace torch::headeronly
+namespace at {
+using torch::headeronly::RestrictPtrTraits;
+}
+#elif __has_include(<ATen/core/TensorAccessor.h>)
+#include <ATen/core/TensorAccessor.h>
+namespace at {
+template <typename T>
+struct RestrictPtrTraits {
+  typedef T* __restrict__ PtrType;
+};
+}  // namespace at
+#endif
+
 namespace rs_cuda {
 
 // A parameter's type as it is in the function's: g++ leaves __restrict__ in decltype's.
@@ -163,3 +185,29 @@ RS_PAIR(double, double, float, std::fmin, std::fmax)
 inline double rsqrt(double a) { return 1.0 / std::sqrt(a); }
 inline float rsqrtf(float a) { return static_cast<float>(rsqrt(static_cast<double>(a))); }
 inline float rsqrt(float a) { return rsqrtf(a); }
+
+// Members for both sides may call these in text that the host never runs; nvcc's own host pass
+// has them end the process.
+#define RS_DEVICE_ONLY(R, name, ...) \
+  inline R name(__VA_ARGS__) { __builtin_trap(); }
+RS_DEVICE_ONLY(float, __expf, float)
+RS_DEVICE_ONLY(float, __exp10f, float)
+RS_DEVICE_ONLY(float, __logf, float)
+RS_DEVICE_ONLY(float, __log2f, float)
+RS_DEVICE_ONLY(float, __log10f, float)
+RS_DEVICE_ONLY(float, __sinf, float)
+RS_DEVICE_ONLY(float, __cosf, float)
+RS_DEVICE_ONLY(float, __tanf, float)
+RS_DEVICE_ONLY(float, __powf, float, float)
+RS_DEVICE_ONLY(float, __fdividef, float, float)
+RS_DEVICE_ONLY(float, __saturatef, float)
+RS_DEVICE_ONLY(float, __frcp_rn, float)
+RS_DEVICE_ONLY(float, __fsqrt_rn, float)
+RS_DEVICE_ONLY(float, __frsqrt_rn, float)
+RS_DEVICE_ONLY(float, __fmul_rn, float, float)
+RS_DEVICE_ONLY(float, __fadd_rn, float, float)
+RS_DEVICE_ONLY(float, __fmaf_rn, float, float, float)
+RS_DEVICE_ONLY(void, __syncthreads)
+template <typename T>
+RS_DEVICE_ONLY(T, __ldg, const T*)
+#undef RS_DEVICE_ONLY
