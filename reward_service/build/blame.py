@@ -34,36 +34,48 @@ _PTXAS_SIZE = re.compile(r"uses too much (?:shared|local|parameter|global consta
 _PTXAS_OPEN = re.compile(r"Unresolved extern (?:function|variable) '(\w+)'")
 
 _TORCH = re.compile(
-    r"\b(?:torch|at|c10|caffe2|aten|py|pybind11|rs)\s*::|namespace\W+(?:torch|at|c10|caffe2|py)\b|"
-    r"\b(?:AT|C10|TORCH|THO|CAFFE2?|PYBIND11|TH[CP])_\w|\b(?:Tensor|py::|IValue)\b|\brs_\w"
+    r"\b(?:torch|at|c10|caffe2|py|pybind11|rs)\s*::|namespace\W+(?:torch|at|c10|caffe2|py)\b|"
+    r"\b(?:AT|C10|TORCH|THO|CAFFE2?|PYBIND11)_\w|\b(?:Tensor|IValue)\b|\brs_\w"
 )
 """Names that torch's headers, or ours in their place, stand behind."""
+_PARTS = re.compile(
+    r"\b(?:py|pybind11|rs|jit|nn|autograd|optim|IValue|Library)\b|\brs_|"
+    r"namespace\W+\w|in '(?:torch|at|c10)\b|not a member of|no (?:type|template) named"
+)
+"""Parts of torch that neither pass has whole, and what compilers say of a name that is missing."""
 _BROUGHT_ALONG = re.compile(
-    r"(?:CU|CUDA|CUDART|CUB|GPU|HIP|NV|FP8|Py|PY|FE|SYS|NPY)_?[A-Z_]\w*|cu[A-Z]\w*|\w*atomic\w*gpu\w*|gpu[A-Z]\w*|"
-    r"\w*(?i:half|bfloat|bf16|fp16|fp8|fp6|fp4|complex|accessor|ptrtraits|dispatch|assert)\w*|"
-    r"Py\w*|__nv_\w+|nv_\w+|__h[a-z]+\w*|h2?(?:exp|log|sqrt|rsqrt|rcp|sin|cos|tanh)\w*|Scalar\w*|"
-    r"(?:D|P|V)?(?:CHECK|LOG)\w*|errno|va_\w+|std|thrust|cub|cuda|nvcuda|cooperative_groups|"
-    r"optional|nullopt|string|vector|irange|IntArrayRef|kFloat\w*|k(?:Int|Half|Double|Long)\w*"
+    r"(?:AT|C10|TORCH|THO|TH[CP]|CAFFE2?|PYBIND11|CU|CUDA|CUDART|CUB|GPU|HIP|NV|PY|FE)_\w+|"
+    r"\w*(?i:half|bfloat|bf16|fp\d|complex|accessor|ptrtraits|dispatch|assert|tensor)\w*|"
+    r"(?:cu|Py|gpu|fast)[A-Z]\w*|_?_nv_\w+|__h[a-z]\w*|h2?(?:exp|log|r?sqrt|rcp|sin|cos|tanh|ceil|floor|div)\w*|Scalar\w*|k[A-Z]\w*|"
+    r"[DPV]?(?:CHECK|LOG)\w*|errno|va_\w+|std|thrust|cub|cuda|nvcuda|cooperative_groups|"
+    r"optional|nullopt|string|vector|tuple|irange|IntArrayRef|Device|Dtype"
 )
 """Unqualified names that may come from a header that torch includes and the stand-ins do not."""
 _INCLUDED_BY = {
-    "cub": "cub/", "thrust": "thrust/", "cuda": "cuda/", "nvcuda": "mma.h",
-    "cooperative_groups": "cooperative_groups", "cg": "cooperative_groups",
-}  # fmt: skip
+    "cub": "cub/",
+    "thrust": "thrust/",
+    "cuda": "cuda/",
+    "nvcuda": "mma.h",
+    "wmma": "mma.h",
+    "cooperative_groups": "cooperative_groups",
+}
 _UNDEFINED = re.compile(
-    r'identifier "(?P<nvcc>[^"]+)" is undefined|'
-    r"(?:undeclared identifier|unknown type name|use of undeclared template name) '(?P<clang>[^']+)'|"
-    r"'(?P<gnu>[^']+)' (?:was not declared|has not been declared|does not name a type)"
+    r'identifier "([^"]+)" is undefined|'
+    r"(?:undeclared identifier|unknown type name|undeclared template name) '([^']+)'|"
+    r"'([^']+)' (?:was not declared|has not been declared|does not name a type)"
 )
 _DOUBTFUL = re.compile(
     r'must be a class or namespace name|extended[- ]lambda|closure type|has no member "|'
     r"incomplete type|[Nn]o such file|#error|not a template|is not a class or namespace"
 )
-_NO_MEMBER = re.compile(r'(?:class|struct|union|enum) "(?P<of>[^"]+)" has no member')
-_REAL_TENSOR = re.compile(r"no member named '\w+' in '(?:const )?at::Tensor'|"
-                          r"'(?:class |const class )?at::Tensor' has no member named")  # fmt: skip
+_NO_MEMBER = re.compile(r'(?:class|struct|union|enum) "([^"]+)" has no member')
+_NO_TENSOR_MEMBER = re.compile(
+    r"no member named '\w+' in '(?:const )?at::Tensor'|'(?:const )?class at::Tensor' has no member"
+)
 _OPENED = re.compile(r"using\s+namespace\s+(?:at|torch|c10|std|thrust|cub|cuda)\b")
-_QUALIFIER = re.compile(r"\b(\w+)\s*(?:<[^<>]*>)?\s*::")
+_QUALIFIER = re.compile(r"(?<!:)\b(\w+)\s*(?:<[^<>]*>)?\s*::")
+_QUOTES = str.maketrans("‘’", "''")
+_OTHER_MESSAGE = re.compile(r"\S.*(?:\(\d+\)|:\d+):? (?:\d+: )?(?:warning|note|remark)\b")
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,11 @@ class _Error:
     head: str
     text: str
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """File and line."""
+        return self.file, self.line
+
 
 def judge(
     kind: Literal["device", "host", "link"],
@@ -108,81 +125,106 @@ def judge(
     device, host = (log, other) if kind == "device" else (other, log)
     if device is None:
         return Fall(f"host pass alone: {_first_line(log)}")
-    lines = {name: Lines(text) for name, text in sources.items()}
-    errors = _errors(device)
+    files = {name: Lines(text) for name, text in sources.items()}
+    whole = "\n".join(sources.values())
+    errors, heard = _errors(device), _errors(host or "")
     if not errors:
-        return _of_ptxas(device, sources)
+        return _of_ptxas(device, whole)
+    missing = {e.place for e in heard if _NO_TENSOR_MEMBER.search(e.text)}
+    inside = [e for e in errors if e.file in files and files[e.file].in_device_code(e.line)]
     for error in errors:
-        if (doubt := _doubt(error, lines)) is not None and not _seen_in_torch(error, host):
+        if error in inside:
+            doubt = _in_device_code(error, files[error.file].text(error.line), whole)
+        else:
+            doubt = None if error.place in missing else _in_host_code(error, files, whole)
+        if doubt is not None:
             return Fall(f"{doubt}: {error.head}")
-    outside = [e for e in errors if e.file not in lines or not lines[e.file].in_device_code(e.line)]
-    if not outside:
-        return _final(errors)
-    if host is None:
-        return Fall(f"host code, device pass alone: {outside[0].head}")
-    heard = _errors(host)
+    if inside:
+        return _final(inside)
     for error in heard:
-        if _REAL_TENSOR.search(error.text) is None and (doubt := _doubt(error, lines)) is not None:
+        doubt = None if error.place in missing else _in_host_code(error, files, whole)
+        if doubt is not None:
             return Fall(f"{doubt}: {error.head}")
-    places = {(e.file, e.line) for e in heard}
-    agreed = [e for e in outside if (e.file, e.line) in places and (e.line or "expected" in e.text)]
-    if not agreed:
-        return Fall(f"the passes disagree: {outside[0].head}")
-    return _final(agreed)
+    agreed = [e for e in errors if any(_same(e, h) for h in heard)]
+    return _final(agreed) if agreed else Fall(f"host code, device pass alone: {errors[0].head}")
 
 
-def _doubt(error: _Error, lines: Mapping[str, Lines]) -> str | None:
+def _in_device_code(error: _Error, line: str, whole: str) -> str | None:
     """Why the error may not be the candidate's own; None: it is."""
-    if error.line and error.file not in lines:
-        return "an error in a header"
-    source = lines.get(error.file)
-    line = source.text(error.line) if source is not None else ""
-    whole = "\n".join(lines[name].whole for name in lines)
     if _TORCH.search(error.text) or _TORCH.search(line):
         return "a name of torch"
-    undefined = _UNDEFINED.search(error.text)
+    if any(
+        _foreign(found[1], whole)
+        for text in (error.head, line)
+        for found in _QUALIFIER.finditer(text)
+        if found[1] != "std" or text is error.head
+    ):
+        return "a namespace that a header may bring"
+    return _missing_name(error, whole)
+
+
+def _in_host_code(error: _Error, files: Mapping[str, Lines], whole: str) -> str | None:
+    """Why two passes that report the error may both be wrong; None: they are right."""
+    if error.line == 0 or error.file not in files:
+        return "no line of the candidate's"
+    if _PARTS.search(error.head):
+        return "a part of torch"
+    undefined = _undefined(error)
     if undefined is not None:
-        name = next(n for n in undefined.groups() if n is not None)
+        line = files[error.file].text(error.line)
+        # A variable or a launched kernel is the candidate's; a function or type may be anyone's.
+        if re.search(rf"\b{re.escape(undefined)}\s*(?:\(|::|\w|[*&]\s*\w|<(?!<))", line):
+            return "a function or type that a header may bring"
+    return _missing_name(error, whole)
+
+
+def _undefined(error: _Error) -> str | None:
+    """The name that the error says is not declared."""
+    found = _UNDEFINED.search(error.head)
+    return None if found is None else next(n for n in found.groups() if n is not None)
+
+
+def _same(one: _Error, another: _Error) -> bool:
+    """Whether two compilers mean the same place. A missing `;` or `)` is reported by some on its
+    line and by others on the next."""
+    if one.place == another.place:
+        return True
+    syntax = "expected" in one.head and "expected" in another.head
+    return syntax and one.file == another.file and abs(one.line - another.line) <= 2
+
+
+def _missing_name(error: _Error, whole: str) -> str | None:
+    """Whether the error is about a name that a header might have declared."""
+    name = _undefined(error)
+    if name is not None:
         if _BROUGHT_ALONG.fullmatch(name) or "::" in name:
             return "a name that a header may bring"
         if _OPENED.search(whole):
             return "an undefined name beside `using namespace`"
-    member = _NO_MEMBER.search(error.text)
-    if _DOUBTFUL.search(error.head) and (member is None or _foreign(member["of"], whole)):
+    member = _NO_MEMBER.search(error.head)
+    if _DOUBTFUL.search(error.head) and (member is None or _foreign(member[1], whole)):
         return "a name or type that a header may bring"
-    if any(_foreign(q, whole) for q in _QUALIFIER.findall(f"{error.head}\n{line}")):
-        return "a namespace that a header may bring"
     return None
 
 
 def _foreign(name: str, whole: str) -> bool:
-    """Whether the namespace or class at the head of `name` may be known to torch's headers only."""
-    head = name.partition("::")[0].partition("<")[0].strip()
+    """Whether what `name` begins with is declared neither by the sources nor by a header that they
+    include and the device pass has."""
+    head = re.split(r"::|<", name)[0].strip()
     if head in _INCLUDED_BY:
         return re.search(rf'#\s*include\s*[<"]{_INCLUDED_BY[head]}', whole) is None
     if re.fullmatch(r"(?:u?(?:char|short|int|long|longlong)|float|double)[1-4]|dim3", head):
         return False
-    declared = (
-        rf"\b(?:namespace|struct|class|union|enum|enum\s+class|using|typename|class)\s+{head}\b"
-    )
-    return re.search(rf"{declared}|\btypedef\b[^;]*\b{head}\s*;", whole) is None
+    declared = rf"\b(?:namespace|struct|class|union|enum|using|typename)\s+{re.escape(head)}\b"
+    return re.search(rf"{declared}|\btypedef\b[^;]*\b{re.escape(head)}\s*;", whole) is None
 
 
-def _seen_in_torch(error: _Error, host: str | None) -> bool:
-    """Whether the host pass, which has the real at::Tensor, says on that line that it lacks the
-    member."""
-    return host is not None and any(
-        (e.file, e.line) == (error.file, error.line) and _REAL_TENSOR.search(e.text)
-        for e in _errors(host)
-    ) and "at::Tensor" in error.text  # fmt: skip
-
-
-def _of_ptxas(log: str, sources: Mapping[str, str]) -> Final | Fall:
+def _of_ptxas(log: str, whole: str) -> Final | Fall:
     found = [line.strip() for line in log.splitlines() if _PTXAS.match(line)]
     if not found:
         return Fall(f"no error was understood: {_first_line(log)}")
     shown = [re.sub(r"^ptxas /\S+, line \d+; ", "ptxas ", line) for line in found]
-    inline = any(re.search(r"\basm\b", text) for text in sources.values())
+    inline = re.search(r"\basm\b", whole) is not None
     for line in found:
         opened = _PTXAS_OPEN.search(line)
         if opened is not None and re.search(r"3c10|2at|5torch|2rs|_ZNK?St|3std", opened[1]):
@@ -206,9 +248,14 @@ def _errors(log: str) -> list[_Error]:
             error = _Error(name, where[1], head.strip(), "\n".join(block))
             found.setdefault((name, where[1], head), error)
 
-    for line in log.splitlines():
+    for line in log.translate(_QUOTES).splitlines():
         head = _NVCC.match(line) or _GNU.match(line)
-        if head is not None or _NOWHERE.match(line) or not line.strip() or _started(line):
+        if (
+            head is not None
+            or _NOWHERE.match(line)
+            or not line.strip()
+            or _OTHER_MESSAGE.match(line)
+        ):
             close()
             where, block = None, []
         if head is not None:
@@ -219,13 +266,6 @@ def _errors(log: str) -> list[_Error]:
             block.append(line)
     close()
     return list(found.values())
-
-
-def _started(line: str) -> bool:
-    """Whether the line begins another message, such as a warning or a note."""
-    return (
-        re.match(r"^\S.*(?:\(\d+\)|:\d+):? (?:\d+: )?(?:warning|note|remark)\b", line) is not None
-    )
 
 
 def _final(errors: Sequence[_Error]) -> Final:
