@@ -16,9 +16,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from reward_service.build import blame, device_pass, kernels, stock
-from reward_service.build.blame import Fall
+from reward_service.build import blame, blame_cpp, device_pass, kernels, stock
+from reward_service.build.blame import Fall, Final
 from reward_service.build.elf import MalformedError
 from reward_service.build.flags import Flags
 from reward_service.build.precompiled import HEADERS, Header, Kind, Precompiled
@@ -38,7 +39,7 @@ _CHANGES_HOST = re.compile(r"--?default-stream.*")
 
 @dataclass(frozen=True)
 class _Pass:
-    kind: blame.Pass
+    kind: Literal["device", "host"]
     file: str
     """The candidate's file."""
     command: Command
@@ -120,15 +121,14 @@ class Rung:
                 return finding
         fall: Fall | None = None
         for made, _, log in failed:
-            other = next((o for p, _, o in failed if p.file == made.file and p.kind != made.kind), None)
             if kind == "cpu":
-                verdict = blame.judge_same_compiler(log, made.texts, self.precompiled.lacking)
+                verdict = blame_cpp.judge(log, made.texts, self.precompiled.lacking)
             else:
-                verdict = blame.judge(made.kind, log, made.texts, other)
-            if isinstance(verdict, Fall):
-                fall = fall or Fall(f"{made.kind}_pass: {verdict.reason}")
-            else:
+                other = [o for p, _, o in failed if p.file == made.file and p.kind != made.kind]
+                verdict = blame.judge(made.kind, log, made.texts, next(iter(other), None))
+            if isinstance(verdict, Final):
                 return Finding(Reason.BUILD_FAILED, verdict.message)
+            fall = fall or Fall(f"{made.kind}_pass: {verdict.reason}")
         return fall
 
     def _link(

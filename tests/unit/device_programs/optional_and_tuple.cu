@@ -22,6 +22,7 @@ std::tuple<at::Tensor, at::Tensor, int64_t> run(
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.doc() = "one";
     m.def("run", &run, py::arg("x"), py::arg("bias") = py::none(), py::arg("dims") = py::none(),
+          py::arg("alpha") = 1, py::arg("shape") = std::vector<int64_t>{-1}, py::arg("p") = 0.5,
           py::call_guard<py::gil_scoped_release>());
     m.def("id", [](at::Tensor x) { return x; });
 }
