@@ -11,6 +11,7 @@ import array
 import gc
 import importlib.util
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -36,7 +37,10 @@ RUNTIME = HEADERS / "runtime" / "binding_runtime.cpp"
 SOURCE = Path(__file__).parent / "binding" / "functions.cpp"
 CLANG = next((p for n in ("clang++", "clang++-19") if (p := shutil.which(n))), None)
 
-pytestmark = pytest.mark.skipif(toolchains.find_cxx() is None, reason="needs a C++ compiler")
+pytestmark = [
+    pytest.mark.skipif(toolchains.find_cxx() is None, reason="needs a C++ compiler"),
+    pytest.mark.timeout(900),  # three compiles of torch's headers, on a machine that may be busy
+]
 
 
 class Pair(NamedTuple):
@@ -46,12 +50,20 @@ class Pair(NamedTuple):
     facade: ModuleType
 
 
+@pytest.fixture(autouse=True)
+def _every_warning() -> Iterator[None]:
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(before)
+
+
 @pytest.fixture(scope="module")
 def pair(state_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pair:
     """Both modules; about half a minute, nearly all of it torch's headers."""
     chain = Toolchain.find(state_dir)
     directory = tmp_path_factory.mktemp("binding")
-    flags = [toolchains_flag for path in chain.includes for toolchains_flag in ("-isystem", path)]
+    flags = [flag for path in chain.includes for flag in ("-isystem", path)]
     flags += [chain.standard, "-O0", "-fPIC", "-DTORCH_API_INCLUDE_EXTENSION_H"]
     stock_headers = ["torch/types.h", "torch/csrc/Exceptions.h"]
     facade_headers = ["Python.h", "torch/types.h", str(BINDING)]
@@ -96,8 +108,8 @@ def seen(value: Any, given: tuple[Any, ...]) -> Any:
     if isinstance(value, list | tuple):
         inner = tuple(g for v in given if isinstance(v, list | tuple) for g in v)
         return (type(value), [seen(v, inner) for v in value])
-    if isinstance(value, float) and math.isnan(value):
-        return (float, "nan")
+    if isinstance(value, float | complex):
+        return (type(value), repr(value))
     if isinstance(value, torch.Generator):
         return (torch.Generator, value.initial_seed())
     return (type(value), value)
@@ -113,7 +125,7 @@ def outcome(function: Callable[..., Any], *given: Any, **named: Any) -> Any:
             chain: list[Any] = []
             link: BaseException | None = raised
             while link is not None:
-                chain.append((type(link), str(link)))
+                chain.append((type(link), re.sub(r"0x[0-9a-f]+", "0x", str(link))))
                 link = link.__cause__ or link.__context__
             result = ("raised", chain)
     return result, [(w.category, str(w.message)) for w in warned]
@@ -295,18 +307,84 @@ CONTAINERS: list[Callable[[], Any]] = [
     Shrinking,
 ]
 ANY = SCALARS + CONTAINERS
-UNARY = (
-    "bool_ int8 uint8 int16 uint16 int32 uint32 int64 uint64 long_long unsigned_long_long size "
-    "float32 float64 complex64 complex128 string string_view text_of joined tensor scalar dtype "
-    "device memory_format generator int_const int_reference int_moved string_const string_moved "
-    "tensor_const tensor_reference tensor_moved device_const vector_reference optional_moved "
-    "pair_const optional_int optional_double optional_bool optional_string optional_tensor "
-    "optional_vector optional_device vector_int vector_uint8 vector_double vector_bool "
-    "vector_string vector_tensor vector_vector vector_optional array_int array_tensor "
-    "array_device pair_mixed tuple_tensors tuple_mixed tuple_empty tuple_nested total sizes_of "
-    "no_throw strict not_none nullopt which order const_wrapped tensor_wrapped optional_moved "
-    "capture functor function guarded_tensor"
-).split()
+UNARY = [
+    "bool_",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "long_long",
+    "unsigned_long_long",
+    "size",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "string",
+    "string_view",
+    "text_of",
+    "joined",
+    "tensor",
+    "scalar",
+    "dtype",
+    "device",
+    "memory_format",
+    "generator",
+    "int_const",
+    "int_reference",
+    "int_moved",
+    "string_const",
+    "string_moved",
+    "tensor_const",
+    "tensor_reference",
+    "tensor_moved",
+    "device_const",
+    "vector_reference",
+    "optional_moved",
+    "pair_const",
+    "optional_int",
+    "optional_double",
+    "optional_bool",
+    "optional_string",
+    "optional_tensor",
+    "optional_vector",
+    "optional_device",
+    "vector_int",
+    "vector_uint8",
+    "vector_double",
+    "vector_bool",
+    "vector_string",
+    "vector_tensor",
+    "vector_vector",
+    "vector_optional",
+    "array_int",
+    "array_tensor",
+    "array_device",
+    "pair_mixed",
+    "tuple_tensors",
+    "tuple_mixed",
+    "tuple_empty",
+    "tuple_nested",
+    "total",
+    "sizes_of",
+    "no_throw",
+    "strict",
+    "not_none",
+    "nullopt",
+    "which",
+    "order",
+    "const_wrapped",
+    "tensor_wrapped",
+    "optional_moved",
+    "capture",
+    "functor",
+    "function",
+    "guarded_tensor",
+]
 
 
 # --- tests --------------------------------------------------------------------------------------
@@ -328,7 +406,8 @@ def test_modules_have_the_same_names_docstrings_and_values(pair: Pair) -> None:
 @pytest.mark.parametrize("name", UNARY)
 def test_any_one_argument_is_converted_or_refused_alike(pair: Pair, name: str) -> None:
     results = [assert_alike(pair, name, lambda make=make: (make(),)) for make in ANY]
-    assert any(kind == "value" for kind, _ in results)
+    # Torch declares a conversion to c10::Scalar, and raises in it.
+    assert any(kind == "value" for kind, _ in results) == (name != "scalar")
     if name not in ("bool_", "optional_bool"):
         assert any(kind == "raised" for kind, _ in results)
 
@@ -411,12 +490,31 @@ def test_overloads_are_chosen_alike(pair: Pair) -> None:
     assert pair.facade.order(1.0) == "double"
 
 
-KINDS = (
-    "runtime_error invalid_argument out_of_range domain_error length_error range_error "
-    "overflow_error bad_alloc logic_error own int nested check check_value check_type "
-    "check_index check_not_implemented internal_assert linalg out_of_memory tensor bad_access "
-    "none"
-).split()
+KINDS = [
+    "runtime_error",
+    "invalid_argument",
+    "out_of_range",
+    "domain_error",
+    "length_error",
+    "range_error",
+    "overflow_error",
+    "bad_alloc",
+    "logic_error",
+    "own",
+    "int",
+    "nested",
+    "check",
+    "check_value",
+    "check_type",
+    "check_index",
+    "check_not_implemented",
+    "internal_assert",
+    "linalg",
+    "out_of_memory",
+    "tensor",
+    "bad_access",
+    "none",
+]
 
 
 @pytest.mark.parametrize("name", ["raises", "raises_wrapped", "guarded_raises"])
@@ -516,17 +614,11 @@ def test_a_hundred_thousand_calls_leak_nothing(pair: Pair) -> None:
             f.string(text)
             f.pair_mixed((number, text))
             f.defaults()
-            for bad in ("x", [x, 1], (x, x, 1), 1.5):
-                try:
-                    f.which(bad, bad, bad)
-                except TypeError:
-                    pass
-                else:
-                    raise AssertionError(bad)
-            try:
-                f.raises_wrapped("check")
-            except RuntimeError:
-                continue
+            for function, bad in ((f.which, "x"), (f.vector_int, [number, "x"])):
+                with pytest.raises(TypeError):
+                    function(bad, bad, bad)
+            with pytest.raises(RuntimeError):
+                f.raises_wrapped("runtime_error")
         yield times
 
     objects = (x, number, text, sizes, *sizes, None, torch.float16)
@@ -534,7 +626,7 @@ def test_a_hundred_thousand_calls_leak_nothing(pair: Pair) -> None:
     gc.collect()
     counts = [sys.getrefcount(o) for o in objects]
     before = resident_bytes()
-    next(calls(7_000))  # 15 calls each
+    next(calls(8_000))  # 13 calls each
     gc.collect()
     assert resident_bytes() - before < 2 << 20
     after = [sys.getrefcount(o) for o in objects]

@@ -160,7 +160,7 @@ struct Converter<std::vector<T>> {
     return true;
   }
   bool load(PyObject* object, bool convert) {
-    return load_sequence(object, convert, {&value, begin, add_element<T, Vector>});
+    return load_sequence(object, convert, {&value, false, begin, add_element<T, Vector>});
   }
   Vector& get() { return value; }
   static PyObject* cast(const Vector& value) { return cast_list<T>(value); }
@@ -176,7 +176,7 @@ struct Converter<std::array<T, N>> {
   static bool begin(void*, std::size_t size) { return size == N; }
   bool load(PyObject* object, bool convert) {
     Vector found;
-    if (!load_sequence(object, convert, {&found, begin, add_element<T, Vector>}) ||
+    if (!load_sequence(object, convert, {&found, true, begin, add_element<T, Vector>}) ||
         found.size() != N) {
       return false;
     }

@@ -68,6 +68,7 @@ REWARD_SERVICE_BINDING_LEAVES(REWARD_SERVICE_BINDING_LEAF)
 // A container that is filled from a Python sequence. Both functions answer whether to go on.
 struct Sink {
   void* container;
+  bool indexed;  // read by index, as pybind11 does for arrays, or iterated
   bool (*begin)(void* container, std::size_t size);
   bool (*add)(void* container, PyObject* element, bool convert);
 };

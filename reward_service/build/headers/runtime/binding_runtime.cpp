@@ -173,12 +173,22 @@ bool load_sequence(PyObject* object, bool convert, const Sink& sink) {
     }
     elements = py::tuple(elements);  // exhausts an iterator, even where an element does not fit
   }
-  if (!sink.begin(sink.container, py::len(elements))) {
+  const std::size_t size = py::len(elements);
+  if (!sink.begin(sink.container, size)) {
     return false;
   }
   const auto add = [&](py::handle element) {
     return sink.add(sink.container, element.ptr(), convert);
   };
+  if (sink.indexed) {
+    const auto sequence = py::reinterpret_borrow<py::sequence>(elements);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!add(py::object(sequence[i]))) {
+        return false;
+      }
+    }
+    return true;
+  }
   PyObject* list = elements.ptr();
   if (PyList_CheckExact(list) || PyTuple_CheckExact(list)) {  // as their iterators do, but faster
     for (Py_ssize_t i = 0; i < Py_SIZE(list); ++i) {
