@@ -160,7 +160,7 @@ struct Converter<std::vector<T>> {
     return true;
   }
   bool load(PyObject* object, bool convert) {
-    return load_sequence(object, convert, {&value, begin, add_element<T, Vector>});
+    return load_sequence(object, convert, {&value, false, begin, add_element<T, Vector>});
   }
   Vector& get() { return value; }
   static PyObject* cast(const Vector& value) { return cast_list<T>(value); }
@@ -176,7 +176,7 @@ struct Converter<std::array<T, N>> {
   static bool begin(void*, std::size_t size) { return size == N; }
   bool load(PyObject* object, bool convert) {
     Vector found;
-    if (!load_sequence(object, convert, {&found, begin, add_element<T, Vector>}) ||
+    if (!load_sequence(object, convert, {&found, true, begin, add_element<T, Vector>}) ||
         found.size() != N) {
       return false;
     }
@@ -235,59 +235,19 @@ struct Converter<std::pair<A, B>>
 
 struct NoGuard {};
 
-// `Signature` of a callable of type F, and how the runtime calls one.
-template <class F, class Guard, class Indices, class R, class... P>
-struct Caller;
-
-template <class F, class Guard, std::size_t... I, class R, class... P>
-struct Caller<F, Guard, std::index_sequence<I...>, R, P...> {
-  static_assert(sizeof...(P) <= max_arguments);
-  struct Slots : Slot<I, bare_t<P>>... {};
-
-  static PyObject* invoke(
-      void* callable,
-      [[maybe_unused]] PyObject* const* arguments,
-      [[maybe_unused]] const bool* convert) {
-    [[maybe_unused]] Slots slots;
-    if (!(static_cast<Slot<I, bare_t<P>>&>(slots).converter.load(arguments[I], convert[I]) &&
-          ...)) {
-      return try_next_overload();
-    }
-    const auto call = [&]() -> R {
-      [[maybe_unused]] Guard guard;
-      if constexpr (std::is_pointer_v<F>) {
-        return reinterpret_cast<F>(callable)(static_cast<passed_t<P>>(
-            static_cast<Slot<I, bare_t<P>>&>(slots).converter.get())...);
-      } else {
-        return (*static_cast<F*>(callable))(static_cast<passed_t<P>>(
-            static_cast<Slot<I, bare_t<P>>&>(slots).converter.get())...);
-      }
-    };
-    if constexpr (std::is_void_v<R>) {
-      call();
-      return new_none();
-    } else {
-      return Converter<bare_t<R>>::cast(call());
-    }
-  }
-
-  static constexpr const Type* parameters[] = {&Converter<bare_t<P>>::type..., nullptr};
-
-  static void describe(Definition& definition) {
-    definition.invoke = invoke;
-    definition.result = &Converter<bare_t<R>>::type;
-    definition.parameters = parameters;
-    definition.parameter_count = sizeof...(P);
-  }
+// What torch::wrap_pybind_function makes: the callable is called inside torch's error handling.
+template <class F, bool ReleaseGil>
+struct Wrapped {
+  F function;
 };
 
 // The signature of a function object, from its only operator().
 template <class M>
 struct MemberSignature;
-#define REWARD_SERVICE_BINDING_MEMBER(QUALIFIERS)      \
-  template <class C, class R, class... P>              \
-  struct MemberSignature<R (C::*)(P...) QUALIFIERS> {  \
-    using type = R(P...);                              \
+#define REWARD_SERVICE_BINDING_MEMBER(QUALIFIERS)     \
+  template <class C, class R, class... P>             \
+  struct MemberSignature<R (C::*)(P...) QUALIFIERS> { \
+    using type = R(P...);                             \
   };
 REWARD_SERVICE_BINDING_MEMBER()
 REWARD_SERVICE_BINDING_MEMBER(const)
@@ -295,6 +255,7 @@ REWARD_SERVICE_BINDING_MEMBER(noexcept)
 REWARD_SERVICE_BINDING_MEMBER(const noexcept)
 #undef REWARD_SERVICE_BINDING_MEMBER
 
+// `type`: the signature of a callable F.
 template <class F>
 struct SignatureOf : MemberSignature<decltype(&F::operator())> {};
 template <class R, class... P>
@@ -306,27 +267,110 @@ struct SignatureOf<R (*)(P...) noexcept> {
   using type = R(P...);
 };
 
-template <class F, class Guard, class S>
-struct CallerOf;
-template <class F, class Guard, class R, class... P>
-struct CallerOf<F, Guard, R(P...)> : Caller<F, Guard, std::index_sequence_for<P...>, R, P...> {};
+// How a callable F is kept behind a pointer, and called as an `As`.
+template <class F, class As = F>
+struct Kept {
+  static void* keep(F&& function) { return new F(static_cast<F&&>(function)); }
+  static void destroy(void* kept) { delete static_cast<F*>(kept); }
+  static constexpr void (*destroyer)(void*) = destroy;
+  static As& get(void* kept) { return *static_cast<F*>(kept); }
+};
+template <class R, class... P, class As>
+struct Kept<R (*)(P...), As> {
+  static void* keep(R (*function)(P...)) { return reinterpret_cast<void*>(function); }
+  static constexpr void (*destroyer)(void*) = nullptr;
+  static auto get(void* kept) { return reinterpret_cast<R (*)(P...)>(kept); }
+};
 
-// What torch::wrap_pybind_function makes: the same callable inside torch's error handling.
-template <class F, bool ReleaseGil, class S>
-struct Guarded;
-template <class F, bool ReleaseGil, class R, class... P>
-struct Guarded<F, ReleaseGil, R(P...)> {
-  F function;
-  std::decay_t<R> operator()(P... given) const {
+// Calls `call` for its result, as it is or inside torch's error handling.
+template <class R>
+struct Plainly {
+  template <class Call>
+  static R run(const Call& call) {
+    return call();
+  }
+};
+template <class R, bool ReleaseGil>
+struct Guardedly {
+  template <class Call>
+  static R run(const Call& call) {
     if constexpr (std::is_void_v<R>) {
-      auto body = [&] { function(static_cast<P&&>(given)...); };
-      call_guarded([](void* b) { (*static_cast<decltype(body)*>(b))(); }, &body, ReleaseGil);
+      call_guarded([](const void* c) { (*static_cast<const Call*>(c))(); }, &call, ReleaseGil);
     } else {
-      std::optional<std::decay_t<R>> result;
-      auto body = [&] { result.emplace(function(static_cast<P&&>(given)...)); };
-      call_guarded([](void* b) { (*static_cast<decltype(body)*>(b))(); }, &body, ReleaseGil);
+      std::optional<R> result;
+      const auto body = [&] { result.emplace(call()); };
+      call_guarded(
+          [](const void* b) { (*static_cast<decltype(&body)>(b))(); }, &body, ReleaseGil);
       return *std::move(result);
     }
+  }
+};
+
+// How the runtime calls a callable that is kept by K, in the manner of M.
+template <class K, class M, class Guard, class Indices, class R, class... P>
+struct Caller;
+
+template <class K, class M, class Guard, std::size_t... I, class R, class... P>
+struct Caller<K, M, Guard, std::index_sequence<I...>, R, P...> {
+  static_assert(sizeof...(P) <= max_arguments);
+  struct Slots : Slot<I, bare_t<P>>... {};
+
+  static PyObject* invoke(
+      void* kept,
+      [[maybe_unused]] PyObject* const* arguments,
+      [[maybe_unused]] std::uint64_t convert) {
+    [[maybe_unused]] Slots slots;
+    if (!(static_cast<Slot<I, bare_t<P>>&>(slots).converter.load(
+              arguments[I], (convert >> I & 1) != 0) &&
+          ...)) {
+      return try_next_overload();
+    }
+    const auto call = [&]() -> R {
+      [[maybe_unused]] Guard guard;
+      return K::get(kept)(
+          static_cast<passed_t<P>>(static_cast<Slot<I, bare_t<P>>&>(slots).converter.get())...);
+    };
+    if constexpr (std::is_void_v<R>) {
+      M::run(call);
+      return new_none();
+    } else {
+      return Converter<bare_t<R>>::cast(M::run(call));
+    }
+  }
+
+  static constexpr const Type* parameters[] = {&Converter<bare_t<P>>::type..., nullptr};
+
+  static void describe(Definition& definition) {
+    definition.invoke = invoke;
+    definition.destroy = K::destroyer;
+    definition.result = &Converter<bare_t<R>>::type;
+    definition.parameters = parameters;
+    definition.parameter_count = sizeof...(P);
+  }
+};
+
+// The caller of a callable F under a guard, and what keeps F.
+template <class F, class Guard, class S = typename SignatureOf<F>::type>
+struct Binding;
+template <class F, class Guard, class R, class... P>
+struct Binding<F, Guard, R(P...)>
+    : Caller<Kept<F>, Plainly<R>, Guard, std::index_sequence_for<P...>, R, P...> {
+  static void* keep(F&& function) { return Kept<F>::keep(static_cast<F&&>(function)); }
+};
+
+template <class F, bool ReleaseGil>
+struct SignatureOf<Wrapped<F, ReleaseGil>> : SignatureOf<F> {};
+template <class F, bool ReleaseGil, class Guard, class R, class... P>
+struct Binding<Wrapped<F, ReleaseGil>, Guard, R(P...)>
+    : Caller<
+          Kept<F, const F>,
+          Guardedly<std::decay_t<R>, ReleaseGil>,
+          Guard,
+          std::index_sequence_for<P...>,
+          R,
+          P...> {
+  static void* keep(Wrapped<F, ReleaseGil>&& wrapped) {
+    return Kept<F>::keep(static_cast<F&&>(wrapped.function));
   }
 };
 
@@ -473,24 +517,18 @@ class module_ {
   template <class Function, class... Extra>
   module_& def(const char* name, Function&& function, const Extra&... extra) {
     using F = std::decay_t<Function>;
-    using Caller = binding::
-        CallerOf<F, typename guard_in<Extra...>::type, typename binding::SignatureOf<F>::type>;
+    using Binding = binding::Binding<F, typename guard_in<Extra...>::type>;
     constexpr std::size_t named = (std::size_t{0} + ... + std::is_base_of_v<arg, Extra>);
-    binding::Definition definition{};
-    Caller::describe(definition);
     static_assert(
-        named == 0 || named == std::size(Caller::parameters) - 1,
+        named == 0 || named == std::size(Binding::parameters) - 1,
         "the number of py::arg does not match the number of parameters");
     binding::Argument arguments[named + 1];
+    binding::Definition definition{};
     definition.name = name;
     definition.arguments = arguments;
+    Binding::describe(definition);
     (annotate(definition, arguments, extra), ...);
-    if constexpr (std::is_pointer_v<F>) {
-      definition.callable = reinterpret_cast<void*>(static_cast<F>(function));
-    } else {
-      definition.callable = new F(static_cast<Function&&>(function));
-      definition.destroy = [](void* callable) { delete static_cast<F*>(callable); };
-    }
+    definition.callable = Binding::keep(F(static_cast<Function&&>(function)));
     binding::define(object_, definition);
     return *this;
   }
@@ -526,17 +564,14 @@ struct reward_service::binding::Converter<pybind11::none> : NothingConverter {};
 namespace torch {
 
 template <class F>
-auto wrap_pybind_function(F&& function) {
-  using Plain = std::decay_t<F>;
-  using S = typename ::reward_service::binding::SignatureOf<Plain>::type;
-  return ::reward_service::binding::Guarded<Plain, false, S>{static_cast<F&&>(function)};
+::reward_service::binding::Wrapped<std::decay_t<F>, false> wrap_pybind_function(F&& function) {
+  return {static_cast<F&&>(function)};
 }
 
 template <class F>
-auto wrap_pybind_function_no_gil(F&& function) {
-  using Plain = std::decay_t<F>;
-  using S = typename ::reward_service::binding::SignatureOf<Plain>::type;
-  return ::reward_service::binding::Guarded<Plain, true, S>{static_cast<F&&>(function)};
+::reward_service::binding::Wrapped<std::decay_t<F>, true> wrap_pybind_function_no_gil(
+    F&& function) {
+  return {static_cast<F&&>(function)};
 }
 
 }  // namespace torch

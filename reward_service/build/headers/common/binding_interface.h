@@ -11,6 +11,7 @@
 #include <Python.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,7 @@ REWARD_SERVICE_BINDING_LEAVES(REWARD_SERVICE_BINDING_LEAF)
 // A container that is filled from a Python sequence. Both functions answer whether to go on.
 struct Sink {
   void* container;
+  bool indexed;  // read by index, as pybind11 does for arrays, or iterated
   bool (*begin)(void* container, std::size_t size);
   bool (*add)(void* container, PyObject* element, bool convert);
 };
@@ -80,8 +82,8 @@ PyObject* element(PyObject* sequence, std::size_t index);
 inline PyObject* try_next_overload() {
   return reinterpret_cast<PyObject*>(1);
 }
-using Invoke = PyObject* (*)(void* callable, PyObject* const* arguments, const bool* convert);
-
+// Bit i of `convert`: whether argument i may be converted.
+using Invoke = PyObject* (*)(void* callable, PyObject* const* arguments, std::uint64_t convert);
 constexpr std::size_t max_arguments = 64;
 
 struct Argument {
@@ -113,7 +115,7 @@ void set_attribute(PyObject* module, const char* name, PyObject* value);
 int fill_module(PyObject* module, void (*fill)(PyObject* module));
 
 // Calls `body` as torch::wrap_pybind_function does: C++ errors and warnings become torch's.
-void call_guarded(void (*body)(void* context), void* context, bool release_gil);
+void call_guarded(void (*body)(const void* context), const void* context, bool release_gil);
 
 // Room for pybind11's own guards.
 struct GilState {

@@ -117,13 +117,12 @@ class Function : public py::cpp_function {
 
   static py::handle dispatch(py::detail::function_call& call) {
     const auto* callable = static_cast<const Callable*>(call.func.data[0]);
-    PyObject* arguments[max_arguments];
-    bool convert[max_arguments];
-    const std::size_t count = call.func.nargs;
-    for (std::size_t i = 0; i < count; ++i) {
-      arguments[i] = call.args[i].ptr();
-      convert[i] = call.args_convert[i];
+    std::uint64_t convert = 0;
+    for (std::size_t i = 0; i < call.func.nargs; ++i) {
+      convert |= std::uint64_t{call.args_convert[i]} << i;
     }
+    static_assert(std::is_standard_layout_v<py::handle> && sizeof(py::handle) == sizeof(PyObject*));
+    const auto* arguments = reinterpret_cast<PyObject* const*>(call.args.data());
     return callable->invoke(callable->state, arguments, convert);
   }
 };
@@ -174,11 +173,33 @@ bool load_sequence(PyObject* object, bool convert, const Sink& sink) {
     }
     elements = py::tuple(elements);  // exhausts an iterator, even where an element does not fit
   }
-  if (!sink.begin(sink.container, py::len(elements))) {
+  const std::size_t size = py::len(elements);
+  if (!sink.begin(sink.container, size)) {
     return false;
   }
+  const auto add = [&](py::handle element) {
+    return sink.add(sink.container, element.ptr(), convert);
+  };
+  if (sink.indexed) {
+    const auto sequence = py::reinterpret_borrow<py::sequence>(elements);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!add(py::object(sequence[i]))) {
+        return false;
+      }
+    }
+    return true;
+  }
+  PyObject* list = elements.ptr();
+  if (PyList_CheckExact(list) || PyTuple_CheckExact(list)) {  // as their iterators do, but faster
+    for (Py_ssize_t i = 0; i < Py_SIZE(list); ++i) {
+      if (!add(py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list, i)))) {
+        return false;
+      }
+    }
+    return true;
+  }
   for (py::handle element : elements) {
-    if (!sink.add(sink.container, element.ptr(), convert)) {
+    if (!add(element)) {
       return false;
     }
   }
@@ -224,7 +245,7 @@ int fill_module(PyObject* module, void (*fill)(PyObject* module)) {
   return -1;
 }
 
-void call_guarded(void (*body)(void* context), void* context, bool release_gil) {
+void call_guarded(void (*body)(const void* context), const void* context, bool release_gil) {
   HANDLE_TH_ERRORS
   std::optional<py::gil_scoped_release> released;
   if (release_gil) {

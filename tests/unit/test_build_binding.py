@@ -1,0 +1,633 @@
+"""The binding facade has pybind11's meaning: one source is built with both, and compared.
+
+`binding/functions.cpp` is compiled once with pybind11 and torch's casters, and once with the
+facade and its runtime. Every difference that Python can see is a failure: values, identities,
+types and messages of exceptions, warnings, docstrings.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import importlib.util
+import math
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, strategies
+from hypothesis import settings as examples
+
+from reward_service.build import toolchain as toolchains
+from reward_service.build.toolchain import Toolchain
+
+HEADERS = Path(toolchains.__file__).parent / "headers"
+BINDING = HEADERS / "common" / "binding.h"
+RUNTIME = HEADERS / "runtime" / "binding_runtime.cpp"
+SOURCE = Path(__file__).parent / "binding" / "functions.cpp"
+CLANG = next((p for n in ("clang++", "clang++-19") if (p := shutil.which(n))), None)
+
+pytestmark = [
+    pytest.mark.skipif(toolchains.find_cxx() is None, reason="needs a C++ compiler"),
+    pytest.mark.timeout(900),  # three compiles of torch's headers, on a machine that may be busy
+]
+
+
+class Pair(NamedTuple):
+    """The same functions, bound twice."""
+
+    stock: ModuleType
+    facade: ModuleType
+
+
+@pytest.fixture(autouse=True)
+def _every_warning() -> Iterator[None]:
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(before)
+
+
+@pytest.fixture(scope="module")
+def pair(state_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    """Both modules; about half a minute, nearly all of it torch's headers."""
+    chain = Toolchain.find(state_dir)
+    directory = tmp_path_factory.mktemp("binding")
+    flags = [flag for path in chain.includes for flag in ("-isystem", path)]
+    flags += [chain.standard, "-O0", "-fPIC", "-DTORCH_API_INCLUDE_EXTENSION_H"]
+    stock_headers = ["torch/types.h", "torch/csrc/Exceptions.h"]
+    facade_headers = ["Python.h", "torch/types.h", str(BINDING)]
+
+    def compiled(cxx: str | None, source: Path, name: str, headers: list[str]) -> str:
+        made = str(directory / f"{source.stem}.{name}.o")
+        includes = [flag for header in headers for flag in ("-include", header)]
+        argv = [cxx, *flags, f"-DTORCH_EXTENSION_NAME={name}", *includes, "-c", source, "-o", made]
+        done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[:4000]
+        return made
+
+    def linked(name: str, *objects: str) -> ModuleType:
+        path = directory / f"{name}.so"
+        libraries = [f"-l{n}" for n in ("c10", "torch_cpu", "torch", "torch_python")]
+        argv = [chain.cxx, "-shared", *objects, f"-L{chain.torch_lib}", *libraries, "-o", path]
+        subprocess.run([str(a) for a in argv], check=True)
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    with ThreadPoolExecutor(2) as pool:
+        stock = pool.submit(compiled, chain.cxx, SOURCE, "stock", stock_headers)
+        facade = pool.submit(compiled, CLANG or chain.cxx, SOURCE, "facade", facade_headers)
+        runtime = pool.submit(compiled, chain.cxx, RUNTIME, "runtime", [])
+        return Pair(
+            linked("stock", stock.result()), linked("facade", facade.result(), runtime.result())
+        )
+
+
+# --- comparing ----------------------------------------------------------------------------------
+
+
+def seen(value: Any, given: tuple[Any, ...]) -> Any:
+    """What can be told apart of a result: type, content, and which argument it is."""
+    place = next((i for i, g in enumerate(given) if g is value), None)
+    if isinstance(value, torch.Tensor):
+        return (type(value), place, value.dtype, tuple(value.shape), value.tolist())
+    if isinstance(value, list | tuple):
+        inner = tuple(g for v in given if isinstance(v, list | tuple) for g in v)
+        return (type(value), [seen(v, inner) for v in value])
+    if isinstance(value, float | complex):
+        return (type(value), repr(value))
+    if isinstance(value, torch.Generator):
+        return (torch.Generator, value.initial_seed())
+    return (type(value), value)
+
+
+def outcome(function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """The result of a call, or its exception with its causes, and the warnings."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            result = ("value", seen(function(*given, **named), given))
+        except Exception as raised:  # noqa: BLE001
+            chain: list[Any] = []
+            link: BaseException | None = raised
+            while link is not None:
+                chain.append((type(link), re.sub(r"0x[0-9a-f]+", "0x", str(link))))
+                link = link.__cause__ or link.__context__
+            result = ("raised", chain)
+    return result, [(w.category, str(w.message)) for w in warned]
+
+
+def assert_alike(pair: Pair, name: str, make: Callable[[], tuple[Any, ...]], **named: Any) -> Any:
+    """Call both with arguments of their own; the outcome that they share."""
+    stock = outcome(getattr(pair.stock, name), *make(), **named)
+    facade = outcome(getattr(pair.facade, name), *make(), **named)
+    assert facade == stock, name
+    return stock[0]
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+class Whole:
+    def __index__(self) -> int:
+        return 5
+
+    def __repr__(self) -> str:
+        return "Whole()"
+
+
+class Numeric:
+    def __int__(self) -> int:
+        return 6
+
+    def __float__(self) -> float:
+        return 6.5
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "Numeric()"
+
+
+class Broken:
+    def __index__(self) -> int:
+        raise KeyError("index")
+
+    def __float__(self) -> float:
+        raise KeyError("float")
+
+    def __bool__(self) -> bool:
+        raise KeyError("bool")
+
+    def __repr__(self) -> str:
+        return "Broken()"
+
+
+class Sequence:
+    def __init__(self, length: int, broken: bool = False) -> None:
+        self.length, self.broken = length, broken
+
+    def __len__(self) -> int:
+        if self.length < 0:
+            raise KeyError("length")
+        return self.length
+
+    def __getitem__(self, index: int) -> int:
+        if self.broken:
+            raise KeyError("item")
+        if index >= self.length:
+            raise IndexError
+        return index
+
+    def __repr__(self) -> str:
+        return f"Sequence({self.length})"
+
+
+class Shrinking(list[Any]):
+    """Loses its elements while the first is converted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        outer = self
+
+        class First:
+            def __index__(self) -> int:
+                outer.clear()
+                return 1
+
+            def __repr__(self) -> str:
+                return "First()"
+
+        self.extend([First(), 2, 3])
+
+
+class Subclass(torch.Tensor):
+    pass
+
+
+class NoRepr:
+    def __repr__(self) -> str:
+        raise ValueError("no repr")
+
+
+WEIGHT = torch.nn.Parameter(torch.ones(2))
+
+NUMBERS: list[Any] = [
+    *(0, 1, -1, 127, 128, 255, 256, -129, 2**15, 2**16, 2**31 - 1, 2**31, 2**32, -(2**31) - 1),
+    *(2**63 - 1, 2**63, -(2**63) - 1, 2**64 - 1, 2**64, 10**400),
+    *(True, False, 0.0, 1.0, 1.5, -0.5, math.nan, math.inf, 1e300, 1j, None),
+    *(np.int8(3), np.int64(-3), np.uint64(2**63), np.float32(1.5), np.float64(2.0)),
+    *(np.bool_(True), np.bool_(False), np.complex64(1j)),
+]
+SCALARS: list[Callable[[], Any]] = [
+    *((lambda n=n: n) for n in NUMBERS),
+    *(Whole, Numeric, Broken, NoRepr, object),
+    *((lambda t=t: t) for t in ("", "x", "text", "zwölf", "\ud800", "a\0b", b"by\xfftes")),
+    lambda: bytearray(b"array"),
+    lambda: np.array(4),
+    lambda: np.array([4]),
+    lambda: np.array(1.5),
+    lambda: torch.tensor(3),
+    lambda: torch.tensor(2.5),
+    lambda: torch.tensor(True),
+    lambda: torch.tensor([True]),
+    lambda: torch.ones(2),
+    lambda: torch.ones(2, requires_grad=True),
+    lambda: torch.ones(2, dtype=torch.float16),
+    lambda: WEIGHT,
+    lambda: torch.ones(2).as_subclass(Subclass),
+    lambda: torch.Tensor,
+    lambda: torch.device("cpu"),
+    lambda: torch.device("meta", 1),
+    lambda: torch.float16,
+    lambda: torch.channels_last,
+    lambda: torch.strided,
+    lambda: torch.Generator().manual_seed(5),
+    lambda: int,
+]
+CONTAINERS: list[Callable[[], Any]] = [
+    *((lambda c=c: c()) for c in (list, tuple, set, dict, frozenset, str, bytes)),
+    lambda: [1],
+    lambda: [1, 2],
+    lambda: (1, 2, 3),
+    lambda: [1.0, 2.0, 3.0],
+    lambda: [1, 2.5, "x"],
+    lambda: ["a", "b"],
+    lambda: ("a", b"c"),
+    lambda: (1, "a"),
+    lambda: [True, False, True],
+    lambda: [np.int64(1), np.float32(2), np.bool_(True)],
+    lambda: [None, None],
+    lambda: [[1, 2], [], (3,)],
+    lambda: ((1, 2), "ab"),
+    lambda: (True, 1.5, [1], None),
+    lambda: (True, 1, (1, 2), 3),
+    lambda: (1, 1, [], 3),
+    lambda: {1: 2, 3: 4, 5: 6},
+    lambda: {1: 2}.keys(),
+    lambda: {1: 2}.values(),
+    lambda: {1: 2}.items(),
+    lambda: {1},
+    lambda: frozenset({2.0}),
+    lambda: range(3),
+    lambda: map(int, "123"),
+    lambda: zip((1, 2), (3, 4), strict=True),
+    lambda: (i for i in (1, 2, 3)),
+    lambda: (1 // i for i in (1, 0)),
+    lambda: iter([1, 2, 3]),
+    lambda: array.array("i", [1, 2, 3]),
+    lambda: np.array([1, 2, 3]),
+    lambda: np.array([1.0, 2.0]),
+    lambda: memoryview(b"ab"),
+    lambda: torch.Size([2, 3]),
+    lambda: torch.tensor([1, 2, 3]),
+    lambda: [torch.ones(1), torch.zeros(2)],
+    lambda: (torch.ones(1), None),
+    lambda: (torch.ones(1), torch.ones(2), WEIGHT),
+    lambda: [torch.device("cpu")],
+    lambda: [torch.tensor(1), torch.tensor(2)],
+    lambda: Sequence(3),
+    lambda: Sequence(2, broken=True),
+    lambda: Sequence(-1),
+    Shrinking,
+]
+ANY = SCALARS + CONTAINERS
+UNARY = [
+    "bool_",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "long_long",
+    "unsigned_long_long",
+    "size",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "string",
+    "string_view",
+    "text_of",
+    "joined",
+    "tensor",
+    "scalar",
+    "dtype",
+    "device",
+    "memory_format",
+    "generator",
+    "int_const",
+    "int_reference",
+    "int_moved",
+    "string_const",
+    "string_moved",
+    "tensor_const",
+    "tensor_reference",
+    "tensor_moved",
+    "device_const",
+    "vector_reference",
+    "optional_moved",
+    "pair_const",
+    "optional_int",
+    "optional_double",
+    "optional_bool",
+    "optional_string",
+    "optional_tensor",
+    "optional_vector",
+    "optional_device",
+    "vector_int",
+    "vector_uint8",
+    "vector_double",
+    "vector_bool",
+    "vector_string",
+    "vector_tensor",
+    "vector_vector",
+    "vector_optional",
+    "array_int",
+    "array_tensor",
+    "array_device",
+    "pair_mixed",
+    "tuple_tensors",
+    "tuple_mixed",
+    "tuple_empty",
+    "tuple_nested",
+    "total",
+    "sizes_of",
+    "no_throw",
+    "strict",
+    "not_none",
+    "nullopt",
+    "which",
+    "order",
+    "const_wrapped",
+    "tensor_wrapped",
+    "optional_moved",
+    "capture",
+    "functor",
+    "function",
+    "guarded_tensor",
+]
+
+
+# --- tests --------------------------------------------------------------------------------------
+
+
+def test_modules_have_the_same_names_docstrings_and_values(pair: Pair) -> None:
+    names = {name for name in dir(pair.stock) if not name.startswith("__")}
+    assert {name for name in dir(pair.facade) if not name.startswith("__")} == names
+    assert pair.facade.__doc__ == pair.stock.__doc__ == "functions"
+    for name in names:
+        stock, facade = getattr(pair.stock, name), getattr(pair.facade, name)
+        assert type(facade) is type(stock)
+        if callable(stock):
+            assert (facade.__name__, facade.__doc__) == (stock.__name__, stock.__doc__)
+        else:
+            assert facade == stock
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_any_one_argument_is_converted_or_refused_alike(pair: Pair, name: str) -> None:
+    results = [assert_alike(pair, name, lambda make=make: (make(),)) for make in ANY]
+    # Torch declares a conversion to c10::Scalar, and raises in it.
+    assert any(kind == "value" for kind, _ in results) == (name != "scalar")
+    if name not in ("bool_", "optional_bool"):
+        assert any(kind == "raised" for kind, _ in results)
+
+
+LEAVES = strategies.one_of(
+    strategies.none(),
+    strategies.booleans(),
+    strategies.integers(),
+    strategies.floats(),
+    strategies.text(max_size=3),
+    strategies.binary(max_size=3),
+    strategies.sampled_from([torch.ones(1), torch.tensor(2), torch.int32, np.int16(7)]),
+)
+NESTED = strategies.recursive(
+    LEAVES,
+    lambda inner: strategies.lists(inner, max_size=4) | strategies.tuples(inner, inner),
+    max_leaves=8,
+)
+
+
+@examples(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(name=strategies.sampled_from(UNARY), value=NESTED)
+def test_drawn_arguments_are_converted_or_refused_alike(pair: Pair, name: str, value: Any) -> None:
+    assert_alike(pair, name, lambda: (value,))
+
+
+def test_arguments_are_matched_by_place_name_and_default_alike(pair: Pair) -> None:
+    x, bias = torch.arange(3.0), torch.ones(3)
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        ((), {}),
+        ((x,), {}),
+        ((), {"x": x}),
+        ((x, 2), {}),
+        ((x, 2.0, bias), {}),
+        ((x, 2.0, bias, 3, "negate"), {}),
+        ((x, 2.0, bias, 3, "negate", 1), {}),
+        ((x,), {"bias": bias, "mode": "negate"}),
+        ((x,), {"bias": None, "repeat": 2}),
+        ((x,), {"repeat": 2.0}),
+        ((x,), {"x": x}),
+        ((x,), {"unknown": 1}),
+        ((x,), {"unknown": 1, "scale": NoRepr()}),
+        ((None,), {}),
+        ((x, None), {}),
+        ((x, 2.0), {"scale": 1.0}),
+        ((), {"mode": "negate", "x": x}),
+    ]
+    names = ("linear", "linear_named", "linear_positional", "linear_wrapped")
+    results = [
+        assert_alike(pair, name, lambda given=given: given, **named)
+        for name in names
+        for given, named in calls
+    ]
+    assert {kind for kind, _ in results} == {"value", "raised"}
+    for name in ("unnamed", "lambda", "defaults", "which", "nothing", "no_throw", "nullopt"):
+        for given_, named in [
+            ((), {}),
+            ((1,), {}),
+            ((1, 2), {}),
+            ((1, 2, 3), {}),
+            ((), {"a": 1}),
+            ((1,), {"b": 3}),
+            ((), {"b": 3, "a": 4}),
+            ((), {"x": 3}),
+            ((), {"flag": True}),
+            ((True,), {"times": 2}),
+            (([3], 0), {"dtype": torch.int8}),
+        ]:
+            assert_alike(pair, name, lambda given=given_: given, **named)
+
+
+def test_overloads_are_chosen_alike(pair: Pair) -> None:
+    for make in ANY:
+        for more in ((), (1,), (1, 2), (1.5,), (None, None)):
+            assert_alike(pair, "which", lambda make=make, more=more: (make(), *more))
+    assert pair.facade.which(1) == "int"
+    assert pair.facade.order(1) == "int"
+    assert pair.facade.order(1.0) == "double"
+
+
+KINDS = [
+    "runtime_error",
+    "invalid_argument",
+    "out_of_range",
+    "domain_error",
+    "length_error",
+    "range_error",
+    "overflow_error",
+    "bad_alloc",
+    "logic_error",
+    "own",
+    "int",
+    "nested",
+    "check",
+    "check_value",
+    "check_type",
+    "check_index",
+    "check_not_implemented",
+    "internal_assert",
+    "linalg",
+    "out_of_memory",
+    "tensor",
+    "bad_access",
+    "none",
+]
+
+
+@pytest.mark.parametrize("name", ["raises", "raises_wrapped", "guarded_raises"])
+def test_exceptions_are_translated_alike(pair: Pair, name: str) -> None:
+    types = {}
+    for kind in KINDS:
+        result, found = assert_alike(pair, name, lambda kind=kind: (kind,))
+        types[kind] = found[0][0] if result == "raised" else None
+    assert types["none"] is None
+    assert types["check"] is RuntimeError
+    assert types["check_index"] is IndexError
+    assert types["check_not_implemented"] is NotImplementedError
+    assert types["linalg"] is torch.linalg.LinAlgError
+
+
+def test_python_errors_inside_a_call_pass_through(pair: Pair) -> None:
+    class Refuses(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, *_: Any, **__: Any) -> Any:
+            raise KeyError("function")
+
+    class Dispatches(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, *_: Any, **__: Any) -> Any:
+            raise KeyError("dispatch")
+
+    for name in ("calls_python", "calls_python_wrapped"):
+        for kind in (Refuses, Dispatches):
+            x = torch.Tensor._make_subclass(kind, torch.ones(2))
+            stock, facade = [], []
+            for module, found in ((pair.stock, stock), (pair.facade, facade)):
+                try:
+                    getattr(module, name)(x)
+                except KeyError as raised:
+                    found.append(str(raised))
+            assert stock == facade
+            assert stock == (["'dispatch'"] if kind is Dispatches else [])
+
+
+def test_warnings_reach_python_only_through_the_wrapper(
+    pair: Pair, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert_alike(pair, "warns", lambda: (2,))
+    printed = capfd.readouterr().err
+    assert printed.count("careful 1") == 2
+    assert_alike(pair, "warns_wrapped", lambda: (2,))
+    assert_alike(pair, "warns_and_raises_wrapped", lambda: ())
+    for module in pair:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(UserWarning, match="careful 0"):
+                module.warns_wrapped(1)
+
+
+def test_results_keep_their_identity(pair: Pair) -> None:
+    for module in pair:
+        x = torch.ones(2)
+        assert module.tensor(x) is x
+        assert module.add_one(x) is x
+        assert module.vector_tensor([x, WEIGHT])[1] is WEIGHT
+        assert module.tuple_tensors((x, x, x))[2] is x
+        assert module.undefined() is None
+        assert module.nothing() is None
+        assert module.nothing_wrapped() is None
+    assert_alike(pair, "maybe_text", lambda: (True,))
+    assert_alike(pair, "maybe_text", lambda: (False,))
+    assert_alike(pair, "first", lambda: ([],))
+    assert [pair.facade.counter() for _ in range(3)] == [1, 2, 3]
+
+
+def test_the_gil_is_released_where_it_was_asked_for(pair: Pair) -> None:
+    for module in pair:
+        assert module.guarded()
+        assert module.release_inside()
+        assert module.no_gil_wrapped()
+        assert not module.guarded_holds()
+        assert module.holds_gil()
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def test_a_hundred_thousand_calls_leak_nothing(pair: Pair) -> None:
+    x, number, text, sizes = torch.ones(2), 10**9, "text" * 4, [10**9, 10**9 + 1]
+    f = pair.facade
+
+    def calls(times: int) -> Iterator[int]:
+        for _ in range(times):
+            f.tensor(x)
+            f.tensor_wrapped(x)
+            f.optional_tensor(x)
+            f.vector_tensor([x, x])
+            f.tuple_tensors((x, x, x))
+            f.vector_int(sizes)
+            f.total(sizes)
+            f.string(text)
+            f.pair_mixed((number, text))
+            f.defaults()
+            for function, bad in ((f.which, "x"), (f.vector_int, [number, "x"])):
+                with pytest.raises(TypeError):
+                    function(bad, bad, bad)
+            with pytest.raises(RuntimeError):
+                f.raises_wrapped("runtime_error")
+        yield times
+
+    objects = (x, number, text, sizes, *sizes, None, torch.float16)
+    next(calls(2_000))
+    gc.collect()
+    counts = [sys.getrefcount(o) for o in objects]
+    before = resident_bytes()
+    next(calls(8_000))  # 13 calls each
+    gc.collect()
+    assert resident_bytes() - before < 2 << 20
+    after = [sys.getrefcount(o) for o in objects]
+    assert all(abs(a - b) < 100 for a, b in zip(after, counts, strict=True))
