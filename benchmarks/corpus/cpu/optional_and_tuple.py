@@ -31,7 +31,8 @@ class ModelNew(nn.Module):
         try:
             ext.forward(x, None, [1])
         except ValueError as error:
-            assert "two dimensions" in str(error)
+            if "two dimensions" not in str(error):
+                raise
         a, b, top = ext.forward(x, None, [100, 640])
         c, d, _ = ext.forward(x, torch.full((640,), 0.5), [100, 640])
         return a, b, c, d, torch.tensor(top)
