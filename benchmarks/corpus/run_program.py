@@ -19,9 +19,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import torch  # noqa: E402 - the root must be on the path first
+import torch
 
-from reward_service.runner.program import (  # noqa: E402
+from reward_service.runner.program import (
     answer_extension_calls,
     load_program,
 )
