@@ -35,8 +35,9 @@ from benchmarks.provenance import provenance  # noqa: E402
 from reward_service.build.stage import BuildStage  # noqa: E402
 from reward_service.build.store import ArtifactStore  # noqa: E402
 from reward_service.devices.detect import gpus  # noqa: E402
+from reward_service.errors import InfrastructureError  # noqa: E402
 from reward_service.findings import Context, Finding  # noqa: E402
-from reward_service.schemas import Candidate, Problem, Submission  # noqa: E402
+from reward_service.schemas import Candidate, Problem, Reason, Submission  # noqa: E402
 from reward_service.settings import Settings  # noqa: E402
 
 BUILD_S = 900.0
@@ -158,7 +159,10 @@ class Bench:
         )
         with open_stage(settings, rungs) as stage:
             begun = time.monotonic()
-            result = stage(submission, PROBLEM, Context("corpus", time.time() + BUILD_S))
+            try:
+                result = stage(submission, PROBLEM, Context("corpus", time.time() + BUILD_S))
+            except InfrastructureError as error:
+                result = Finding(Reason.INTERNAL, f"{type(error).__name__}: {error}")
             seconds = time.monotonic() - begun
         report = (result.build if isinstance(result, Finding) else result.report) or None
         told = {
@@ -182,22 +186,22 @@ class Bench:
         script = ROOT / "benchmarks" / "corpus" / "run_program.py"
         device = "cuda" if program.cuda else "cpu"
         paths = json.dumps({call: str(path) for call, path in modules.items()})
-        command = [sys.executable, str(script), str(program.path), device, paths]
-        with self._running, tempfile.TemporaryFile() as channel:
-            done = subprocess.run(
-                ["sh", "-c", f'exec "$@" 3>&{channel.fileno()}', "sh", *command],
-                pass_fds=[channel.fileno()],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=RUN_S,
-                check=False,
-            )
-            channel.seek(0)
-            told = channel.read()
-        if not told:
-            end = done.stderr.decode(errors="replace")[-500:]
-            return {"failed": "run", "error": f"status {done.returncode}: {end}"}
-        result: dict[str, Any] = json.loads(told)
+        with self._running, tempfile.TemporaryDirectory() as folder:
+            told = Path(folder) / "result.json"
+            try:
+                done = subprocess.run(
+                    [sys.executable, str(script), str(program.path), device, paths, str(told)],
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=RUN_S,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                return {"failed": "run", "error": f"still running after {RUN_S:g} s"}
+            if not told.exists():
+                end = done.stderr.decode(errors="replace")[-500:]
+                return {"failed": "run", "error": f"status {done.returncode}: {end}"}
+            result: dict[str, Any] = json.loads(told.read_text())
         return result
 
 
@@ -220,7 +224,8 @@ def code(
         return None, {"error": str(error)}
     differences = [name for comparison in found for name in comparison.differences]
     functions = sum(comparison.functions for comparison in found)
-    return all(c.identical for c in found), {"functions": functions, "differences": differences}
+    identical = all(c.identical for c in found) if functions else None
+    return identical, {"functions": functions, "differences": differences}
 
 
 if __name__ == "__main__":

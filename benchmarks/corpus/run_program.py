@@ -1,9 +1,9 @@
 """Runs one program of the corpus with modules that are already built, and says what came out.
 
-python benchmarks/corpus/run_program.py PROGRAM.py DEVICE MODULES
+python benchmarks/corpus/run_program.py PROGRAM.py DEVICE MODULES RESULT
 
-`MODULES` is a JSON object: key of an extension call -> path of its module. Descriptor 3 gets a
-JSON object: `{"outputs": [[dtype, shape, SHA-256 of the bytes], ...]}`, or
+`MODULES` is a JSON object: key of an extension call -> path of its module. The file `RESULT`
+gets a JSON object: `{"outputs": [[dtype, shape, SHA-256 of the bytes], ...]}`, or
 `{"failed": "load" | "run", "error": text}`. Inputs and weights come from one fixed seed.
 """
 
@@ -29,14 +29,13 @@ from reward_service.runner.program import (
 
 def main() -> None:
     """See the module."""
-    program, device, modules = sys.argv[1:]
+    program, device, modules, told = sys.argv[1:]
     source = Path(program).read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         tempfile.tempdir = folder
         result = run(source, device, json.loads(modules), Path(folder))
-    with os.fdopen(3, "w") as channel:
-        json.dump(result, channel)
+    Path(told).write_text(json.dumps(result))
 
 
 def run(source: str, device: str, modules: dict[str, str], folder: Path) -> dict[str, Any]:
