@@ -52,8 +52,8 @@ def main() -> int:
     chosen = [p for p in programs() if selected(p, arguments.only)]
     arguments.output.mkdir(parents=True, exist_ok=True)
     file = arguments.output / "corpus.json"
-    rows = earlier(file) if arguments.resume else {}
     whole = {"provenance": provenance("benchmarks/build_corpus.py"), "device": arguments.device}
+    rows = earlier(file, whole) if arguments.resume and file.exists() else {}
 
     def save(row: dict[str, Any]) -> None:
         rows[row["program"]] = row
@@ -66,6 +66,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         bench = Bench(Path(folder), arguments.device, stock=not arguments.no_stock)
+        bench.prepare()
         todo = [p for p in chosen if p.name not in rows]
         run_all(todo, bench.look_at, save, arguments.jobs, arguments.time_limit)
     missing = [p.name for p in chosen if p.name not in rows]
@@ -93,9 +94,13 @@ def selected(program: Program, only: list[str]) -> bool:
     return not only or any(name in (program.name, folder, file) for name in only)
 
 
-def earlier(file: Path) -> dict[str, dict[str, Any]]:
-    """The rows of an earlier run."""
-    return {row["program"]: row for row in json.loads(file.read_text())["rows"]}
+def earlier(file: Path, whole: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The rows of an earlier run; ends the program if another service or device made them."""
+    before = json.loads(file.read_text())
+    ours = (whole["device"], whole["provenance"]["harness_hash"])
+    if (before["device"], before["provenance"]["harness_hash"]) != ours:
+        sys.exit(f"{file} is of another device or of other code; run without --resume")
+    return {row["program"]: row for row in before["rows"]}
 
 
 def run_all(
@@ -126,6 +131,12 @@ class Bench:
         self._stock = stock
         self._running = threading.Semaphore(RUNS_AT_ONCE)
 
+    def prepare(self) -> None:
+        """What is done once on a machine, so that no build's seconds hold it."""
+        for rungs in (None, *([("stock",)] if self._stock else [])):
+            with open_stage(self._settings(rungs), rungs) as stage:
+                stage.toolchain.require(cuda=False)
+
     def look_at(self, program: Program) -> dict[str, Any]:
         """One row of the table."""
         row: dict[str, Any] = {
@@ -150,10 +161,7 @@ class Bench:
         self, program: Program, rungs: tuple[str, ...] | None
     ) -> tuple[dict[str, Any], dict[str, Path]]:
         """How a build went, and its modules by the keys of their calls."""
-        settings = Settings(
-            state_dir=self._folder / "-".join(rungs or ("ladder",)),
-            min_isolation="standard" if os.geteuid() == 0 else "reduced",
-        )
+        settings = self._settings(rungs)
         submission = Submission(
             problem=Problem(source=PROBLEM), candidate=Candidate(source=program.source)
         )
@@ -178,6 +186,13 @@ class Bench:
         store = ArtifactStore(settings.artifact_dir, settings.artifact_cache_bytes)
         modules = {call: store.get(key) for call, key in result.artifacts.items()}
         return told, {call: path for call, path in modules.items() if path is not None}
+
+    def _settings(self, rungs: tuple[str, ...] | None) -> Settings:
+        """Settings with a store of its own for each set of rungs."""
+        return Settings(
+            state_dir=self._folder / "-".join(rungs or ("ladder",)),
+            min_isolation="standard" if os.geteuid() == 0 else "reduced",
+        )
 
     def _run(self, program: Program, modules: dict[str, Path]) -> dict[str, Any] | None:
         """What the program does with the modules; None where there are none or no device."""
