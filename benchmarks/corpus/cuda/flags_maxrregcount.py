@@ -1,0 +1,51 @@
+"""Compiler flags: A bound on registers, no fused multiply-add, a chatty ptxas."""
+
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+TOPICS = (
+    "flag_maxrregcount",
+    "flag_fmad",
+)
+EXPECT = "split"
+
+CUDA_SRC = r"""
+#include <torch/extension.h>
+
+__global__ void flags_maxrregcount_kernel(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * 3.f + 1e-39f;
+}
+
+torch::Tensor flags_maxrregcount_forward(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    const int n = x.numel();
+    flags_maxrregcount_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+
+CPP_SRC = "torch::Tensor flags_maxrregcount_forward(torch::Tensor x);"
+
+ext = load_inline(
+    name="flags_maxrregcount",
+    cpp_sources=CPP_SRC,
+    cuda_sources=CUDA_SRC,
+    functions=["flags_maxrregcount_forward"],
+    extra_cuda_cflags=["-maxrregcount=32", "--ptxas-options=-v", "--ftz=true", "--fmad=false"],
+    extra_cflags=["-O3"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.flags_maxrregcount_forward(x)
+
+
+def get_inputs():
+    return [torch.randn(64, 1000)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,48 @@
+"""An identifier that no one declares, in a kernel."""
+
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+TOPICS = ("failing",)
+EXPECT = "BUILD_FAILED"
+PASS = "device"
+MESSAGE = "block_sum"
+
+cuda_source = r"""
+#include <torch/extension.h>
+
+__global__ void k(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = block_sum(x[i]);
+}
+
+torch::Tensor forward(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    const int n = x.numel();
+    k<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+
+cpp_source = "torch::Tensor forward(torch::Tensor x);"
+
+ext = load_inline(
+    name="device_identifier",
+    cpp_sources=cpp_source,
+    cuda_sources=cuda_source,
+    functions=["forward"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.forward(x)
+
+
+def get_inputs():
+    return [torch.randn(64, 1000)]
+
+
+def get_init_inputs():
+    return []

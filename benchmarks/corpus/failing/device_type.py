@@ -1,0 +1,45 @@
+"""A value of the wrong type in a kernel."""
+
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+TOPICS = ("failing",)
+EXPECT = "BUILD_FAILED"
+PASS = "device"
+MESSAGE = "float4"
+
+CUDA_SRC = r"""
+#include <torch/extension.h>
+
+__global__ void k(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = make_float4(x[i], 0.f, 0.f, 0.f);
+}
+
+torch::Tensor forward(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    const int n = x.numel();
+    k<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+
+CPP_SRC = "torch::Tensor forward(torch::Tensor x);"
+
+ext = load_inline(
+    name="device_type", cpp_sources=CPP_SRC, cuda_sources=CUDA_SRC, functions=["forward"]
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.forward(x)
+
+
+def get_inputs():
+    return [torch.randn(64, 1000)]
+
+
+def get_init_inputs():
+    return []

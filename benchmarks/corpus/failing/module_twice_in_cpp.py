@@ -1,0 +1,45 @@
+"""`PYBIND11_MODULE` in the C++ source and `functions` as well."""
+
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+TOPICS = ("failing",)
+EXPECT = "BUILD_FAILED"
+PASS = "host"
+
+CUDA_SRC = r"""
+#include <torch/extension.h>
+
+__global__ void k(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+
+torch::Tensor forward(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    const int n = x.numel();
+    k<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+
+CPP_SRC = r"""torch::Tensor forward(torch::Tensor x);
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &forward); }"""
+
+ext = load_inline(
+    name="module_twice_in_cpp", cpp_sources=CPP_SRC, cuda_sources=CUDA_SRC, functions=["forward"]
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.forward(x)
+
+
+def get_inputs():
+    return [torch.randn(64, 1000)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,48 @@
+"""A method that a tensor does not have."""
+
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+TOPICS = ("failing",)
+EXPECT = "BUILD_FAILED"
+PASS = "host"
+MESSAGE = "element_count"
+
+cuda_source = r"""
+#include <torch/extension.h>
+
+__global__ void copy_kernel(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+
+torch::Tensor forward(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.element_count();
+    copy_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+
+cpp_source = "torch::Tensor forward(torch::Tensor x);"
+
+ext = load_inline(
+    name="wrong_tensor_method",
+    cpp_sources=cpp_source,
+    cuda_sources=cuda_source,
+    functions=["forward"],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.forward(x)
+
+
+def get_inputs():
+    return [torch.randn(64, 1000)]
+
+
+def get_init_inputs():
+    return []
