@@ -267,6 +267,9 @@ class BuildReport(_Wire):
     """The rung of the build ladder; `none` where there was nothing to build."""
     cached: bool = False
     seconds: Annotated[float, Field(ge=0)] = 0.0
+    fallback: Annotated[str, StringConstraints(max_length=300)] | None = None
+    """Why the split rung was left: `<code>: <detail>`; codes: toolchain, flags, source,
+    device_pass, host_pass, kernels, link."""
     log_tail: Annotated[str, StringConstraints(max_length=MAX_LOG_CHARS)] = ""
 
 

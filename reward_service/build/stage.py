@@ -19,7 +19,7 @@ from reward_service.build import diagnose, flags, stock
 from reward_service.build.compile import Bounds, compiled
 from reward_service.build.flags import Flags
 from reward_service.build.key import artifact_key
-from reward_service.build.store import ArtifactStore, module_name
+from reward_service.build.store import module_name, open_store
 from reward_service.build.toolchain import Toolchain
 from reward_service.devices.detect import gpus
 from reward_service.findings import Built, Context, Finding
@@ -54,7 +54,7 @@ class BuildStage:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._state_dir = settings.state_dir.expanduser()
-        self._store = ArtifactStore(settings.artifact_dir, settings.artifact_cache_bytes)
+        self._store = open_store(settings)
         self._stack = contextlib.ExitStack()
         self._boxes: Boxes | None = None
 
