@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from reward_service.cli import api, builder, doctor, evaluate, problems, up, worker
+from reward_service.cli import api, bench, builder, doctor, evaluate, problems, up, worker
 from reward_service.cli.common import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_PREREQUISITE
 from reward_service.errors import PrerequisiteError, RewardServiceError
 
@@ -37,6 +37,7 @@ for command in (
     problems.problems,
 ):
     app.command()(command)
+app.add_typer(bench.bench, name="bench")
 
 
 def main() -> None:
