@@ -21,7 +21,7 @@ from typing import Any
 
 from reward_service.build.stage import BuildStage
 from reward_service.errors import InfrastructureError, RewardServiceError
-from reward_service.findings import Context, Finding
+from reward_service.findings import Built, Context, Finding
 from reward_service.schemas import BuildReport, Candidate, Problem, Submission
 from reward_service.settings import Settings
 
@@ -36,9 +36,19 @@ class Row:
 
     seconds: float
     """Of the whole stage."""
-    report: BuildReport
-    failure: str | None
-    """What was wrong with the candidate; None: there is a module."""
+    made: Built | Finding
+
+    @property
+    def report(self) -> BuildReport:
+        """How it was made."""
+        report = self.made.report if isinstance(self.made, Built) else self.made.build
+        return report or BuildReport(path="none")
+
+    @property
+    def failure(self) -> str | None:
+        """What was wrong with the candidate; None: there is a module."""
+        made = self.made
+        return None if isinstance(made, Built) else f"{made.reason}: {made.message}"
 
 
 @dataclass(frozen=True)
@@ -107,11 +117,7 @@ def build_once(stage: BuildStage, source: str) -> Row:
     context = Context("bench", time.time() + _PATIENCE_S)
     started = time.perf_counter()
     made = stage(submission, _PROBLEM, context)
-    seconds = time.perf_counter() - started
-    if isinstance(made, Finding):
-        report = made.build or BuildReport(path="none")
-        return Row(seconds, report, f"{made.reason}: {made.message}")
-    return Row(seconds, made.report, None)
+    return Row(time.perf_counter() - started, made)
 
 
 def _serve(pipe: Connection, settings: Settings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import os
 import subprocess
@@ -11,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import build_speed
 from reward_service.bench.build import Result, measure, precompiled_headers, warm_up
 from reward_service.bench.builders import Row, builders
 from reward_service.bench.memory import MemoryWatch
 from reward_service.bench.variants import KINDS, Device, Signatures, variants
 from reward_service.errors import InfrastructureError
+from reward_service.findings import Built
 from reward_service.formats import kernelbench
 from reward_service.schemas import BuildReport
 from reward_service.settings import Settings
@@ -97,7 +100,7 @@ def test_memory_of_all_below_a_process_is_seen() -> None:
 
 def _result(*seconds: float, fallback: str | None = None) -> Result:
     report = BuildReport(path="split" if fallback is None else "stock", fallback=fallback)
-    return Result(1, tuple(Row(s, report, None) for s in seconds), 2.0, 0, 0)
+    return Result(1, tuple(Row(s, Built(report=report)) for s in seconds), 2.0, 0, 0)
 
 
 def test_the_numbers_follow_from_the_rows() -> None:
@@ -157,3 +160,48 @@ def test_what_cannot_be_measured_is_told_with_status_3(
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert said in done.stderr
+
+
+def test_the_benchmark_compares_both_ways_to_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With programs that compile in no time; what is compared is not looked at here."""
+    numbers = itertools.count(1000)
+
+    def quick_variants(_: Device, count: int, __: Signatures) -> list[str]:
+        forward = "class ModelNew:\n    def __call__(self, x): return x * m.answer()\n"
+        return [
+            quick(1, next(numbers))[0].replace("class ModelNew: pass\n", forward)
+            for _ in range(count)
+        ]
+
+    output = tmp_path / "speed.json"
+    monkeypatch.setattr(build_speed, "variants", quick_variants)
+    monkeypatch.setattr(build_speed, "ALONE", 1)
+    monkeypatch.setattr(sys, "argv", ["x", str(output), "--cpu", "--count=2", "--stock-count=2"])
+    assert build_speed.main() == 0
+    told = json.loads(output.read_text())
+    assert told["complete"]
+    assert told["same_output"]
+    assert told["stock"]["at_once"]["builds"] == 2
+    assert len(set(told["stock"]["at_once"]["outputs"])) == 2
+    assert told["ours"]["sustained_cold_binding"]["builds"] == 2
+    alone = told["stock"]["alone"]["latency_s"]["p50"]
+    ours = told["ours"]["alone_warm_binding"]["latency_s"]["p50"]
+    assert told["ratios"]["latency_warm_binding"] == pytest.approx(alone / ours)
+    assert told["ratios"].keys() == {
+        f"{what}_{binding}_binding"
+        for what in ("latency", "throughput")
+        for binding in ("warm", "cold")
+    }
+
+
+def test_the_benchmark_keeps_what_it_has_at_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "speed.json"
+    monkeypatch.setattr(sys, "argv", ["x", str(output), "--cpu", "--limit=1"])
+    assert build_speed.main() == 1
+    told = json.loads(output.read_text())
+    assert not told["complete"]
+    assert told["provenance"]["script"] == "benchmarks/build_speed.py"
