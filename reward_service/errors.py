@@ -10,6 +10,7 @@
         ├── QueueDeadlineError    the client's patience ended: QUEUE_DEADLINE
         ├── CancelledError        the client asked to stop: CANCELLED
         └── StoreError            Valkey or the artifact store is unreachable or broken: INTERNAL
+            └── ArtifactLostError     a built module has gone; it is built again first
 
 A failing candidate is none of these: it is a value (`findings.Finding`). Whatever else is raised
 inside an evaluation is a bug of ours and becomes unscored/INTERNAL; its traceback goes to our
@@ -82,3 +83,7 @@ class CancelledError(InfrastructureError):
 
 class StoreError(InfrastructureError):
     """Valkey, Redis or the artifact store is unreachable or broken."""
+
+
+class ArtifactLostError(StoreError):
+    """A module that was built is not in the artifact store, or not any more."""

@@ -48,7 +48,9 @@ class Metrics:
 
         self._verdicts = counter("verdicts", "Evaluations that ended", ["outcome", "reason"])
         self._failures = counter("infra_failures", "Verdicts lost to the service", ["reason"])
-        self._builds = counter("builds", "Builds of ended evaluations", ["path", "cached"])
+        self._builds = counter(
+            "builds", "Builds of ended evaluations", ["path", "cached", "fallback"]
+        )
         self._submissions = counter("submissions", "Accepted: new, joined or served", ["how"])
         self._requests = counter("requests", "HTTP answers", ["method", "route", "code"])
         self._stages = histogram("stage_seconds", "Time in a stage", STAGE_BUCKETS, ["stage"])
@@ -69,7 +71,9 @@ class Metrics:
         if verdict.outcome is Outcome.UNSCORED and verdict.reason not in NEVER_RETRYABLE:
             self._failures.labels(verdict.reason).inc()
         if verdict.build is not None:
-            self._builds.labels(verdict.build.path, str(verdict.build.cached).lower()).inc()
+            build = verdict.build
+            code = (build.fallback or "").partition(":")[0]
+            self._builds.labels(build.path, str(build.cached).lower(), code).inc()
         for stage, seconds in verdict.stages.items():
             if stage == "total":
                 self._total.observe(seconds)

@@ -56,7 +56,13 @@ class Settings(BaseSettings):
     build_output_bytes: int = 256 << 20
     cuda_arch: str | None = None
     """Compute capability to build for, such as `9.0`; unset: the GPU's, or 9.0 without one."""
+    artifact_store: Literal["directory", "redis"] = "directory"
+    """Where workers find what builders made: `state_dir`, which hosts must then share, or Redis."""
     artifact_cache_bytes: int = 8 << 30
+    """Bytes that built modules may take in `state_dir`; the least recently used go first."""
+    artifact_redis_bytes: int = Field(default=1 << 30, ge=1 << 20)
+    """Bytes that they may take in Redis likewise, on top of what its evaluations need. A module
+    of more than a quarter of it is not put there."""
 
     load_timeout_s: float = Field(default=60.0, gt=0)
     """Seconds that loading a module and constructing a model may take."""

@@ -23,7 +23,7 @@ from reward_service.build.blame import Fall
 from reward_service.build.flags import Flags
 from reward_service.build.key import artifact_key
 from reward_service.build.precompiled import HEADERS, Precompiled
-from reward_service.build.store import ArtifactStore, module_name
+from reward_service.build.store import module_name, open_store
 from reward_service.build.toolchain import Toolchain
 from reward_service.build.workbench import Bounds, Compiled, Workbench
 from reward_service.devices.detect import gpus
@@ -72,7 +72,7 @@ class BuildStage:
         self._prepares = prepare
         self._progress = progress
         self._state_dir = settings.state_dir.expanduser()
-        self._store = ArtifactStore(settings.artifact_dir, settings.artifact_cache_bytes)
+        self._store = open_store(settings)
         self._stack = contextlib.ExitStack()
         self._boxes: Boxes | None = None
 

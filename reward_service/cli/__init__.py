@@ -13,7 +13,17 @@ from typing import Any
 
 import typer
 
-from reward_service.cli import api, builder, doctor, evaluate, prepare, problems, up, worker
+from reward_service.cli import (
+    api,
+    bench,
+    builder,
+    doctor,
+    evaluate,
+    prepare,
+    problems,
+    up,
+    worker,
+)
 from reward_service.cli.common import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_PREREQUISITE
 from reward_service.errors import PrerequisiteError, RewardServiceError
 
@@ -38,6 +48,7 @@ for command in (
     problems.problems,
 ):
     app.command()(command)
+app.add_typer(bench.bench, name="bench")
 
 
 def main() -> None:

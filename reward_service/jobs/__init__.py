@@ -9,6 +9,7 @@ result changes nothing, and the first verdict stays.
 
     queued --claim--> building --built--> built --claim--> running --finish--> done
       ^------lease lost---|                 ^------lease lost---|
+      ^---------------------what was built has gone-------------|
 
 Leases are times to live in Valkey, so they need no clock; deadlines are on the hosts' clocks,
 which are expected to agree to within what a client's patience can bear.

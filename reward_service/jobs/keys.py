@@ -17,6 +17,11 @@ CLASSES = "reward:classes"
 SWEEPING = "reward:sweeping"
 """Present while a sweep is recent enough."""
 
+ARTIFACTS_USED = "reward:artifacts:used"
+"""Sorted set: key of an artifact -> count of uses, of all of them, at its last one."""
+ARTIFACTS_BYTES = "reward:artifacts:bytes"
+"""Hash: key of an artifact -> its bytes; under `total` and `uses` the sum and the count."""
+
 BUILD_QUEUE = "build"
 
 
@@ -48,6 +53,16 @@ def lease(ticket: str) -> str:
 def process(name: str) -> str:
     """String with a time to live: a live builder or worker."""
     return f"reward:process:{name}"
+
+
+def artifact(key: str) -> str:
+    """Hash: one artifact, or a failure to build it (`build/store_redis.py`)."""
+    return f"reward:artifact:{key}"
+
+
+def artifact_on_its_way(token: str) -> str:
+    """The same while it is being written; it expires if the writer dies."""
+    return f"reward:artifact:new:{token}"
 
 
 def ticket(id: str, serial: int) -> str:

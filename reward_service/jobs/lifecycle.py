@@ -114,6 +114,23 @@ class Lifecycle:
 
         return bool(self.store.change(keys.id_of(ticket), decide))
 
+    def rebuild(self, ticket: str, why: str) -> bool:
+        """What was built has gone before it could run: build it again, or give up likewise."""
+
+        def decide(record: Record, pipe: Pipeline) -> bool | None:
+            if record.ticket != ticket or record.state is not State.RUNNING:
+                return None
+            log.warning("evaluation %s: %s", record.id, why)
+            if record.rebuilds + 1 >= self._max_attempts:
+                self._end(record, self._unscored(record, Reason.INTERNAL, why), pipe)
+            else:
+                self._leave(record, pipe)
+                changes = {"attempts": 0, "rebuilds": record.rebuilds + 1}
+                self.enter(record, State.QUEUED, pipe, changes)
+            return True
+
+        return bool(self.store.change(keys.id_of(ticket), decide))
+
     def expire(self, id: str) -> bool:
         """End an evaluation whose deadline has passed; False if it has not."""
 

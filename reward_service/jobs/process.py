@@ -12,11 +12,16 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 from uuid import uuid4
 
 from reward_service import verdicts
-from reward_service.errors import QueueDeadlineError, RewardServiceError, StoreError
+from reward_service.errors import (
+    ArtifactLostError,
+    QueueDeadlineError,
+    RewardServiceError,
+    StoreError,
+)
 from reward_service.findings import Built, Context
 from reward_service.jobs import keys
 from reward_service.jobs.connection import connect
@@ -36,6 +41,8 @@ from reward_service.settings import Settings
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Result: TypeAlias = Built | Verdict | ArtifactLostError | None
+"""What came of a step; None: the time was up."""
 SHORTEST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 2.0
 
@@ -84,8 +91,8 @@ class Handler:
         said = _said(result) if kept else "dropped, it had ended before"
         log.info("evaluation %s: %s after %.3f s", record.id, said, seconds)
 
-    def _attempt(self, record: Record, context: Context) -> Built | Verdict | None:
-        """What the step made of it; None: the time was up."""
+    def _attempt(self, record: Record, context: Context) -> Result:
+        """What the step made of it."""
         try:
             result = self._step(record, context)
             # A check's evidence may be anything; what JSON cannot carry must fail here.
@@ -93,6 +100,8 @@ class Handler:
             return result
         except QueueDeadlineError:
             return None
+        except ArtifactLostError as error:
+            return error
         except RewardServiceError as error:
             return self._unscored(record, error.reason, str(error))
         except Exception:
@@ -100,11 +109,13 @@ class Handler:
             message = "the service failed; its log has the cause"
             return self._unscored(record, Reason.INTERNAL, message)
 
-    def _store(self, ticket: str, result: Built | Verdict | None, seconds: float) -> bool:
+    def _store(self, ticket: str, result: Result, seconds: float) -> bool:
         if isinstance(result, Built):
             return self._lifecycle.built(ticket, result, seconds)
         if isinstance(result, Verdict):
             return self._lifecycle.finish(ticket, result)
+        if isinstance(result, ArtifactLostError):
+            return self._lifecycle.rebuild(ticket, str(result))
         # A more patient client may have joined meanwhile: then the work begins again.
         return self._lifecycle.expire(keys.id_of(ticket)) or self._lifecycle.requeue(ticket)
 
@@ -169,9 +180,11 @@ def _run(
     log.info("%s has stopped", name)
 
 
-def _said(result: Built | Verdict | None) -> str:
+def _said(result: Result) -> str:
     if isinstance(result, Built):
         return "built"
+    if isinstance(result, ArtifactLostError):
+        return "to be built again"
     if isinstance(result, Verdict):
         return f"{result.outcome}/{result.reason}" if result.reason else f"{result.outcome}"
     return "out of time"

@@ -89,6 +89,11 @@ class Record:
         return int(self["attempts"])
 
     @property
+    def rebuilds(self) -> int:
+        """How often it went back because what was built had gone."""
+        return int(self._fields.get("rebuilds", 0))
+
+    @property
     def holders(self) -> int:
         """Number of submissions that it answers and that were not cancelled."""
         return int(self["holders"])

@@ -24,16 +24,16 @@ from typing import Any, Literal, Self
 from pydantic import TypeAdapter
 
 from reward_service import __version__
-from reward_service.build.store import ArtifactStore
+from reward_service.build.store import module_name, open_store
 from reward_service.devices.detect import Gpu, gpu_of
 from reward_service.devices.nvml import Nvml, NvmlError
 from reward_service.errors import (
+    ArtifactLostError,
     BadProblemError,
     CancelledError,
     DeviceError,
     InfrastructureError,
     QueueDeadlineError,
-    StoreError,
 )
 from reward_service.findings import Built, Context, Judgement
 from reward_service.runner.channel import Channel, ChannelError
@@ -74,7 +74,7 @@ class Supervisor:
         self.device = device
         self.kind = "cpu" if device == "cpu" else "cuda"
         self._gpu: Gpu | None = None if self.kind == "cpu" else gpu_of(device)
-        self._store = ArtifactStore(settings.artifact_dir, settings.artifact_cache_bytes)
+        self._store = open_store(settings)
         self._stack = contextlib.ExitStack()
         self._zygote: ZygoteProcess | None = None
         self._judge: Channel | None = None
@@ -199,14 +199,18 @@ class Supervisor:
             raise
 
     def _place_modules(self, artifacts: Mapping[str, str], scratch: Path) -> dict[str, str]:
-        """Copy the built modules to where the runner may read them: call key -> path."""
+        """Put the built modules where the runner may read them: call key -> path."""
         placed = {}
         for call, key in artifacts.items():
-            module = self._store.get(key)
+            module = self._store.read(key)
             if module is None:
-                raise StoreError("a module that was built is no longer in the artifact store")
-            target = scratch / module.name
-            shutil.copyfile(module, target)
+                raise ArtifactLostError(
+                    "a module that was built is not in this worker's artifact store: builders and "
+                    "workers need REWARD_SERVICE_STATE_DIR in common, or "
+                    "REWARD_SERVICE_ARTIFACT_STORE=redis, and room for what is in flight"
+                )
+            target = scratch / f"{module_name(key)}.so"
+            target.write_bytes(module)
             target.chmod(0o644)
             placed[call] = str(target)
         return placed

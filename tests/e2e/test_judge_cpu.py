@@ -8,6 +8,7 @@ import time
 import pytest
 
 from reward_service.errors import (
+    ArtifactLostError,
     BadProblemError,
     CancelledError,
     DeviceError,
@@ -210,6 +211,14 @@ def test_a_lost_zygote_is_a_lost_device_once(judge, supervisor):
     with pytest.raises(DeviceError):
         judge(PROBLEM, HONEST, stop_after="correctness")
     assert judge(PROBLEM, HONEST, stop_after="correctness").failure is None
+
+
+def test_a_module_that_has_gone_blames_nobody_and_harms_nothing(judge, supervisor):
+    submission = Submission(problem={"source": PROBLEM}, candidate={"source": HONEST})
+    built = Built(artifacts={"call": "ab" * 32}, report=BuildReport(path="cache", cached=True))
+    with pytest.raises(ArtifactLostError, match="REWARD_SERVICE_ARTIFACT_STORE"):
+        supervisor.judge(submission, PROBLEM, built, Context("test", time.time() + 60))
+    assert judge(PROBLEM, HONEST, timing=False).failure is None
 
 
 def test_a_slow_candidate_is_no_silent_judge(judge, monkeypatch):

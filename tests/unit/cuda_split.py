@@ -77,7 +77,9 @@ class Program:
 
 def command(*words: str | Path) -> None:
     """Runs a compiler; its message is the assertion's where it fails."""
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr[-4000:]
 
 
@@ -85,7 +87,9 @@ def command(*words: str | Path) -> None:
 def cuda_home() -> Path:
     """Where this machine's nvcc has its headers and libraries."""
     assert NVCC is not None
-    shown = subprocess.run([NVCC, "--dryrun", "-x", "cu", "-c", "x.cu"], capture_output=True, text=True)
+    shown = subprocess.run(
+        [NVCC, "--dryrun", "-x", "cu", "-c", "x.cu"], capture_output=True, text=True
+    )
     top = re.search(r"#\$ TOP=(.*)", shown.stderr)
     assert top is not None, shown.stderr
     return Path(top.group(1).strip())
@@ -115,7 +119,9 @@ def fat_binary(folder: Path, text: str, stem: str = "device") -> Path:
     return made
 
 
-def build_units(compiler: str, folder: Path, *sources: str) -> tuple[list[kernels.Unit], list[Path]]:
+def build_units(
+    compiler: str, folder: Path, *sources: str
+) -> tuple[list[kernels.Unit], list[Path]]:
     """Both passes over each source: the matched units, and the objects."""
     units, objects = [], []
     for index, text in enumerate(sources):

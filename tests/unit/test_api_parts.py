@@ -16,7 +16,7 @@ from reward_service.api.rate import LONGEST_S, UNKNOWN_S, ServiceRate
 from reward_service.api.server import listen
 from reward_service.cli.common import load_settings
 from reward_service.errors import PrerequisiteError, StoreError
-from reward_service.findings import Built, Judgement
+from reward_service.findings import Built, Finding, Judgement
 from reward_service.metrics import Metrics
 from reward_service.rewards.book import RewardBook
 from reward_service.schemas import BuildReport, Reason, Speedup
@@ -126,6 +126,10 @@ def test_verdicts_become_metrics() -> None:
     metrics.verdict(
         verdicts.of_judgement(subject, reward, built, Judgement(speedup=speedup), stages=stages)
     )
+    fallen = BuildReport(path="stock", fallback="device_pass: torch::nn: a detail")
+    metrics.verdict(
+        verdicts.of_finding(subject, reward, Finding(Reason.BUILD_FAILED, "", build=fallen))
+    )
     metrics.verdict(verdicts.unscored(subject, Reason.WORKER_LOST, "lost"))
     metrics.verdict(verdicts.unscored(subject, Reason.CANCELLED, "cancelled"))
     samples = {
@@ -137,7 +141,8 @@ def test_verdicts_become_metrics() -> None:
     assert samples["reward_service_verdicts_total", "unscored", "CANCELLED"] == 1
     assert samples["reward_service_infra_failures_total", "WORKER_LOST"] == 1
     assert ("reward_service_infra_failures_total", "CANCELLED") not in samples
-    assert samples["reward_service_builds_total", "true", "cache"] == 1
+    assert samples["reward_service_builds_total", "true", "", "cache"] == 1
+    assert samples["reward_service_builds_total", "false", "device_pass", "stock"] == 1
     assert samples["reward_service_stage_seconds_sum", "judge"] == 0.5
     assert samples["reward_service_evaluation_seconds_sum",] == 2.0
     assert samples["reward_service_reward_cumulative",] == 1.0

@@ -1,19 +1,23 @@
-"""The artifact store: whole entries or none, verified, bounded, shared between processes."""
+"""The artifact store in a directory: whole entries or none, verified, bounded."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from reward_service.build.store import ArtifactStore, module_name
+from reward_service.build.store_directory import DirectoryStore, module_name
 from reward_service.errors import StoreError
 
 KEY = "ab" * 32
 OTHER = "cd" * 32
+MOST = 2000
 
 
 @pytest.fixture
@@ -24,24 +28,26 @@ def module(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ArtifactStore:
-    return ArtifactStore(tmp_path / "store", 1 << 20)
+def store(tmp_path: Path) -> DirectoryStore:
+    return DirectoryStore(tmp_path / "store", 1 << 20)
 
 
-def test_what_was_put_is_found(store: ArtifactStore, module: Path) -> None:
+def test_what_was_put_is_found(store: DirectoryStore, module: Path) -> None:
     assert store.get(KEY) is None
     assert store.meta(KEY) is None
     path = store.put(KEY, module, {"log_tail": "x"})
     assert path == store.root / "ab" / KEY / f"{module_name(KEY)}.so"
     assert store.get(KEY) == path
-    assert path.read_bytes() == module.read_bytes()
+    assert path.read_bytes() == store.read(KEY) == module.read_bytes()
     meta = store.meta(KEY)
     assert meta is not None
     assert meta["log_tail"] == "x"
     assert [p.name for p in store.root.iterdir()] == ["ab"]
 
 
-def test_entries_are_readable_by_all_and_writable_by_us(store: ArtifactStore, module: Path) -> None:
+def test_entries_are_readable_by_all_and_writable_by_us(
+    store: DirectoryStore, module: Path
+) -> None:
     before = os.umask(0o077)
     try:
         path = store.put(KEY, module, {})
@@ -54,7 +60,7 @@ def test_entries_are_readable_by_all_and_writable_by_us(store: ArtifactStore, mo
 
 
 @pytest.mark.parametrize("damage", ["module", "meta", "gone"])
-def test_a_damaged_entry_is_removed(store: ArtifactStore, module: Path, damage: str) -> None:
+def test_a_damaged_entry_is_removed(store: DirectoryStore, module: Path, damage: str) -> None:
     path = store.put(KEY, module, {})
     if damage == "module":
         path.write_bytes(b"other")
@@ -68,14 +74,14 @@ def test_a_damaged_entry_is_removed(store: ArtifactStore, module: Path, damage: 
     assert store.get(KEY) == path
 
 
-def test_failures_are_kept_apart(store: ArtifactStore) -> None:
+def test_failures_are_kept_apart(store: DirectoryStore) -> None:
     assert store.get_failure(KEY) is None
     store.put_failure(KEY, {"reason": "BUILD_FAILED"})
     assert store.get_failure(KEY) == {"reason": "BUILD_FAILED"}
     assert store.get(KEY) is None
 
 
-def test_the_first_of_two_stays(store: ArtifactStore, module: Path) -> None:
+def test_the_first_of_two_stays(store: DirectoryStore, module: Path) -> None:
     store.put(KEY, module, {"n": 1})
     store.put(KEY, module, {"n": 2})
     meta = store.meta(KEY)
@@ -85,7 +91,7 @@ def test_the_first_of_two_stays(store: ArtifactStore, module: Path) -> None:
 
 
 def test_the_least_recently_used_go_first(tmp_path: Path, module: Path) -> None:
-    store = ArtifactStore(tmp_path / "store", 2500)
+    store = DirectoryStore(tmp_path / "store", 2500)
     keys = [f"{n:02x}" * 32 for n in range(4)]
     for n, key in enumerate(keys[:3]):
         store.put(key, module, {})
@@ -98,14 +104,14 @@ def test_the_least_recently_used_go_first(tmp_path: Path, module: Path) -> None:
 def test_an_entry_larger_than_the_store_is_still_there_when_put(
     tmp_path: Path, module: Path
 ) -> None:
-    store = ArtifactStore(tmp_path / "store", 10)
+    store = DirectoryStore(tmp_path / "store", 10)
     assert store.put(KEY, module, {}).exists()
     store.put(OTHER, module, {})
     assert store.get(KEY) is None
     assert store.get(OTHER) is not None
 
 
-def test_what_a_dead_process_left_is_removed_later(store: ArtifactStore, module: Path) -> None:
+def test_what_a_dead_process_left_is_removed_later(store: DirectoryStore, module: Path) -> None:
     old, fresh = store.root / "new-1-x", store.root / "new-1-y"
     for folder in (old, fresh):
         folder.mkdir(parents=True)
@@ -116,7 +122,7 @@ def test_what_a_dead_process_left_is_removed_later(store: ArtifactStore, module:
 
 
 @pytest.mark.parametrize("key", ["", "../../etc", "AB" * 32, "ab" * 31, f"{KEY}/x", f"{KEY}\n"])
-def test_only_keys_are_keys(store: ArtifactStore, key: str) -> None:
+def test_only_keys_are_keys(store: DirectoryStore, key: str) -> None:
     with pytest.raises(ValueError, match="not an artifact key"):
         store.get(key)
 
@@ -124,35 +130,53 @@ def test_only_keys_are_keys(store: ArtifactStore, key: str) -> None:
 def test_a_store_that_cannot_be_written_says_so(tmp_path: Path, module: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="artifact store"):
-        ArtifactStore(tmp_path / "file" / "store", 1).put(KEY, module, {})
+        DirectoryStore(tmp_path / "file" / "store", 1).put(KEY, module, {})
 
 
-def _work(root: Path, module: Path, wrong: multiprocessing.Queue[str]) -> None:
-    store = ArtifactStore(root, 20_000)
-    for n in range(60):
-        key = f"{n % 20:02x}" * 32
-        store.put(key, module, {"n": n})
-        path = store.get(key)
-        if path is not None:
-            try:
-                if path.read_bytes() != module.read_bytes():
-                    wrong.put(f"{key} holds something else")
-            except FileNotFoundError:
-                continue  # another process has made room
+class LeastRecentlyUsed(RuleBasedStateMachine):
+    """Against a list of keys, the latest used last; the store must drop from its front."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = DirectoryStore(Path(self.folder.name) / "store", MOST)
+        self.used: list[str] = []
+        self.sizes: dict[str, int] = {}
+
+    def teardown(self) -> None:
+        self.folder.cleanup()
+
+    def size(self, key: str) -> int:
+        return sum(f.stat().st_size for f in self.store.path(key).parent.iterdir())
+
+    @rule(n=st.integers(0, 9), bytes_=st.integers(0, MOST), failed=st.booleans())
+    def put(self, n: int, bytes_: int, failed: bool) -> None:
+        key = f"{n:02x}" * 32
+        if key in self.used:
+            return
+        if failed:
+            self.store.put_failure(key, {"message": "x" * bytes_})
+        else:
+            self.store.put_content(key, b"x" * bytes_, {})
+        self.used.append(key)
+        self.sizes[key] = self.size(key)
+        while len(self.used) > 1 and sum(self.sizes[k] for k in self.used) > MOST - MOST // 16:
+            self.used.pop(0)
+
+    @rule(n=st.integers(0, 9))
+    def use(self, n: int) -> None:
+        key = f"{n:02x}" * 32
+        found = self.store.get(key) is not None or self.store.get_failure(key) is not None
+        assert found == (key in self.used)
+        if found:
+            self.used.remove(key)
+            self.used.append(key)
+
+    @invariant()
+    def keeps_what_was_used_last(self) -> None:
+        assert {p.name for p in self.store.root.glob("??/*")} == set(self.used)
+        assert not list(self.store.root.glob("new-*"))
 
 
-def test_many_processes_share_a_store(tmp_path: Path) -> None:
-    module = tmp_path / "module.so"
-    module.write_bytes(os.urandom(2000))
-    context = multiprocessing.get_context("spawn")
-    wrong: multiprocessing.Queue[str] = context.Queue()
-    workers = [
-        context.Process(target=_work, args=(tmp_path / "store", module, wrong)) for _ in range(3)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
-        assert worker.exitcode == 0
-    assert wrong.empty()
-    assert not [p for p in (tmp_path / "store").iterdir() if p.name.startswith("new-")]
+TestLeastRecentlyUsed = LeastRecentlyUsed.TestCase
+TestLeastRecentlyUsed.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)

@@ -226,9 +226,7 @@ def test_an_anonymous_namespace_gets_the_name_of_its_source() -> None:
 )
 def test_what_only_the_device_needs_is_gone(text: str) -> None:
     wrapped = f"int before;\n{text}\nint after;\n"
-    left = "\n".join(
-        line for line in host(wrapped).splitlines() if line.strip() and line[0] != "#"
-    )
+    left = "\n".join(line for line in host(wrapped).splitlines() if line.strip() and line[0] != "#")
     assert left == "int before;\nint after;"
     assert device(wrapped) == wrapped
 

@@ -2,8 +2,9 @@
 
 The candidate's source is JSON, `{"build": [...], "judge": [...]}`: each a list of actions.
 `["gate", NAME]` waits for the file NAME.open (and notices the end of the evaluation, unless it
-is `["wall", NAME]`), `["fail", REASON]`, `["bug"]`, `["infra"]`, `["die"]`. Each start of a
-stage adds a line to the file `log`.
+is `["wall", NAME]`), `["lost", NAME]` is a module that has gone, the first time it is met,
+`["fail", REASON]`, `["bug"]`, `["infra"]`, `["die"]`. Each start of a stage adds a line to the
+file `log`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import time
 from pathlib import Path
 
 from reward_service.cli import common, up
-from reward_service.errors import DeviceError
+from reward_service.errors import ArtifactLostError, DeviceError
 from reward_service.findings import Built, Context, Finding, Judgement
 from reward_service.jobs.process import run_builder, run_worker
 from reward_service.rewards.book import RewardBook
@@ -86,6 +87,9 @@ class Stages:
                 raise KeyError("a secret of the service")
             elif action == "infra":
                 raise DeviceError("the device is unwell")
+            elif action == "lost" and not (self.directory / arguments[0]).exists():
+                (self.directory / arguments[0]).touch()
+                raise ArtifactLostError("a module has gone")
             elif action == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
         return None

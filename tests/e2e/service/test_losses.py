@@ -50,6 +50,14 @@ def test_a_candidate_that_takes_its_workers_along_is_given_up(lone: Fleet) -> No
         assert post(client, submission("next")).json()["outcome"] == "correct"
 
 
+def test_a_module_that_has_gone_is_built_again(lone: Fleet) -> None:
+    lone.start_both()
+    with Api(lone.settings) as api, http(api) as client:
+        got = post(client, submission("gone", judge=[["lost", "once"]])).json()
+    assert got["outcome"] == "correct"
+    assert (lone.runs("build", got["id"]), lone.runs("judge", got["id"])) == (2, 2)
+
+
 @pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
 def test_a_restart_of_valkey_loses_nothing(lone: Fleet, kill: bool) -> None:
     lone.start_both()

@@ -21,7 +21,7 @@ NEXT = {
     "queued": {"queued", "building", "done"},
     "building": {"queued", "built", "done"},
     "built": {"built", "running", "done"},
-    "running": {"built", "done"},
+    "running": {"queued", "built", "done"},
     "done": set(),
 }
 
@@ -136,6 +136,25 @@ def test_the_build_counts_no_attempt_of_the_judge(desk: Desk) -> None:
     assert desk.get(id).attempts == 0
 
 
+def test_what_was_built_and_has_gone_is_built_again_at_most_so_often(desk: Desk) -> None:
+    id = desk.submit()
+    for number in range(desk.settings.max_attempts):
+        ticket = desk.get(id).ticket
+        assert desk.get(id).queue == "build"
+        assert not desk.lifecycle.rebuild(ticket, "too early")
+        desk.claim(ticket, "builder")
+        assert desk.lifecycle.built(ticket, BUILT, 0.1)
+        ticket = desk.get(id).ticket
+        desk.claim(ticket, "worker")
+        assert desk.get(id).rebuilds == number
+        assert desk.lifecycle.rebuild(ticket, "it has gone")
+        assert not desk.lifecycle.finish(ticket, desk.scored(id)), "its ticket is void"
+    verdict = desk.get(id).verdict
+    assert verdict is not None
+    assert (verdict.reason, verdict.retryable) == (Reason.INTERNAL, True)
+    assert verdict.message == "it has gone"
+
+
 def test_a_full_queue_refuses_new_work_and_nothing_else(valkey: str) -> None:
     desk = Desk(valkey, max_queued=2)
     first = desk.submit("a")
@@ -160,7 +179,10 @@ def test_a_server_that_is_away_is_a_store_error() -> None:
 OPERATIONS = st.lists(
     st.tuples(
         st.sampled_from(
-            ["submit", "claim", "built", "scored", "failed", "requeue", "cancel", "wait", "lose"]
+            [
+                *("submit", "claim", "built", "scored", "failed", "requeue", "rebuild"),
+                *("cancel", "wait", "lose"),
+            ]
         ),
         st.integers(0, 7),
     ),
@@ -218,6 +240,8 @@ def _move(desk: Desk, name: str, ticket: str) -> None:
         moved = desk.lifecycle.built(ticket, BUILT, 0.1)
     elif name == "requeue":
         moved = desk.lifecycle.requeue(ticket)
+    elif name == "rebuild":
+        moved = desk.lifecycle.rebuild(ticket, "it has gone")
     elif name == "scored":
         moved = desk.lifecycle.finish(ticket, desk.scored(before.id, ticket))
     else:

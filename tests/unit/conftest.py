@@ -1,4 +1,4 @@
-"""A real Valkey for the tests of the jobs."""
+"""A real Valkey, for whatever talks to one."""
 
 from __future__ import annotations
 

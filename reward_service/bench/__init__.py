@@ -1,0 +1,1 @@
+"""Measures what the service does on this machine; `reward-service bench` prints it."""
