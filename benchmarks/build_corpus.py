@@ -12,7 +12,6 @@ each program, so that a run that was cut short can be resumed; `corpus.md` is it
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import subprocess
@@ -33,7 +32,7 @@ from benchmarks.corpus.programs import Program, programs  # noqa: E402
 from benchmarks.corpus.table import table, unexpected  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from reward_service.build.stage import BuildStage  # noqa: E402
-from reward_service.build.store import ArtifactStore  # noqa: E402
+from reward_service.build.store import open_store  # noqa: E402
 from reward_service.devices.detect import gpus  # noqa: E402
 from reward_service.errors import InfrastructureError  # noqa: E402
 from reward_service.findings import Context, Finding  # noqa: E402
@@ -133,9 +132,8 @@ class Bench:
 
     def prepare(self) -> None:
         """What is done once on a machine, so that no build's seconds hold it."""
-        for rungs in (None, *([("stock",)] if self._stock else [])):
-            with open_stage(self._settings(rungs), rungs) as stage:
-                stage.toolchain.require(cuda=False)
+        with BuildStage(self._settings(split=True), progress=print) as stage:
+            stage.toolchain.require(cuda=False)
 
     def look_at(self, program: Program) -> dict[str, Any]:
         """One row of the table."""
@@ -146,8 +144,8 @@ class Bench:
             "expect": program.expect,
             "fails_in": program.fails_in,
         }
-        row["ladder"], ours = self._build(program, None)
-        row["stock"], theirs = self._build(program, ("stock",)) if self._stock else (None, {})
+        row["ladder"], ours = self._build(program, split=True)
+        row["stock"], theirs = self._build(program, split=False) if self._stock else (None, {})
         row["identical"], row["code"] = code(ours, theirs) if program.cuda else (None, None)
         runs = [self._run(program, modules) for modules in (ours, theirs)]
         row["runs"] = dict(zip(("ladder", "stock"), runs, strict=True))
@@ -158,14 +156,14 @@ class Bench:
         return row
 
     def _build(
-        self, program: Program, rungs: tuple[str, ...] | None
+        self, program: Program, *, split: bool
     ) -> tuple[dict[str, Any], dict[str, Path]]:
         """How a build went, and its modules by the keys of their calls."""
-        settings = self._settings(rungs)
+        settings = self._settings(split=split)
         submission = Submission(
             problem=Problem(source=PROBLEM), candidate=Candidate(source=program.source)
         )
-        with open_stage(settings, rungs) as stage:
+        with BuildStage(settings, split=split) as stage:
             begun = time.monotonic()
             try:
                 result = stage(submission, PROBLEM, Context("corpus", time.time() + BUILD_S))
@@ -177,20 +175,21 @@ class Bench:
             "outcome": result.reason.value if isinstance(result, Finding) else "built",
             "message": result.message if isinstance(result, Finding) else "",
             "path": report.path if report else None,
-            "fallback": getattr(report, "fallback", None),
+            "fallback": report.fallback if report else None,
             "seconds": round(seconds, 3),
             "warnings": () if isinstance(result, Finding) else result.warnings,
         }
         if isinstance(result, Finding):
             return told, {}
-        store = ArtifactStore(settings.artifact_dir, settings.artifact_cache_bytes)
+        store = open_store(settings)
         modules = {call: store.get(key) for call, key in result.artifacts.items()}
         return told, {call: path for call, path in modules.items() if path is not None}
 
-    def _settings(self, rungs: tuple[str, ...] | None) -> Settings:
-        """Settings with a store of its own for each set of rungs."""
+    def _settings(self, *, split: bool) -> Settings:
+        """Settings with a store of its own for each ladder."""
         return Settings(
-            state_dir=self._folder / "-".join(rungs or ("ladder",)),
+            state_dir=self._folder / ("ladder" if split else "stock"),
+            precompiled_dir=self._folder / "precompiled",
             min_isolation="standard" if os.geteuid() == 0 else "reduced",
         )
 
@@ -218,13 +217,6 @@ class Bench:
                 return {"failed": "run", "error": f"status {done.returncode}: {end}"}
             result: dict[str, Any] = json.loads(told.read_text())
         return result
-
-
-def open_stage(
-    settings: Settings, rungs: tuple[str, ...] | None
-) -> contextlib.AbstractContextManager[BuildStage]:
-    """The build stage with all its rungs, or with these alone."""
-    return BuildStage(settings) if rungs is None else BuildStage(settings, rungs=rungs)
 
 
 def code(

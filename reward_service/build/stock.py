@@ -120,7 +120,7 @@ def _preamble(call: ExtensionCall) -> dict[str, tuple[str, ...]]:
     """The lines that torch puts before the candidate's, by file."""
     if call.kind == "load" or call.no_implicit_headers:
         return {}
-    first = {"main.cpp": (_CPP_HEADER,)}
+    first: dict[str, tuple[str, ...]] = {"main.cpp": (_CPP_HEADER,)}
     return {**first, "cuda.cu": _CUDA_HEADERS} if call.cuda_sources else first
 
 
