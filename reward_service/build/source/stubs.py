@@ -58,7 +58,9 @@ def stub(
         arguments = lists.template(opening, ending)
     if arguments:
         name += "<" + ", ".join(_expanded(each, each.name) for each in arguments) + ">"
-    types = ", ".join(_expanded(each, f"::rs_cuda::parameter<decltype({each.name})>") for each in parameters)
+    types = ", ".join(
+        _expanded(each, f"::rs_cuda::parameter<decltype({each.name})>") for each in parameters
+    )
     values = "".join(", " + _expanded(each, each.name) for each in parameters)
     missing = tuple(
         (each.insert_after, f" {each.name}")
