@@ -13,6 +13,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from reward_service.build import kernels
 from reward_service.build.source import transform
@@ -43,9 +44,10 @@ void** __cudaRegisterFatBinary(void* wrapper) {
 void __cudaRegisterFatBinaryEnd(void**) { add("end"); }
 void __cudaUnregisterFatBinary(void** handle) { delete handle; }
 void __cudaRegisterFunction(void**, const char* stub, char*, const char* name, int, void*, void*,
-                            void*, void*, int*) { names()[stub] = name; add(std::string("kernel ") + name); }
-void __cudaRegisterVar(void**, char* shadow, char*, const char* name, int, size_t size, int constant,
-                       int) {
+                            void*, void*, int*) {
+  names()[stub] = name; add(std::string("kernel ") + name); }
+void __cudaRegisterVar(void**, char* shadow, char*, const char* name, int, size_t size,
+                       int constant, int) {
   names()[shadow] = name;
   add(std::string("variable ") + name + of(size) + of(constant)); }
 unsigned __cudaPushCallConfiguration(dim3 g, dim3 b, size_t shared, void* stream) {
@@ -53,14 +55,17 @@ unsigned __cudaPushCallConfiguration(dim3 g, dim3 b, size_t shared, void* stream
 int __cudaPopCallConfiguration(dim3* g, dim3* b, size_t* shared, void* stream) {
   *g = pushed.grid; *b = pushed.block; *shared = pushed.shared;
   memcpy(stream, &pushed.stream, sizeof(void*)); return 0; }
-int cudaLaunchKernel(const void* stub, dim3 g, dim3 b, void** arguments, size_t shared, void* stream) {
+int cudaLaunchKernel(const void* stub, dim3 g, dim3 b, void** arguments, size_t shared,
+                     void* stream) {
   std::string line = "launch " + names()[stub] + of(g.x) + of(g.y) + of(g.z) + of(b.x) + of(b.y)
                      + of(b.z) + of(shared) + of(reinterpret_cast<long>(stream));
-  for (int i = 0; arguments[i]; ++i) line += i ? "," : " | ", line += std::to_string(*static_cast<int*>(arguments[i]));
+  for (int i = 0; arguments[i]; ++i)
+    line += (i ? "," : " | ") + std::to_string(*static_cast<int*>(arguments[i]));
   add(line); return 0; }
 int cudaLaunchCooperativeKernel(const void* stub, dim3, dim3, void**, size_t, void*) {
   add("cooperative " + names()[stub]); return 0; }
-int cudaFuncSetAttribute(const void* stub, int, int value) { add("attribute " + names()[stub] + of(value)); return 0; }
+int cudaFuncSetAttribute(const void* stub, int, int value) {
+  add("attribute " + names()[stub] + of(value)); return 0; }
 int cudaMemcpyToSymbol(const void* shadow, const void*, size_t count, size_t, int) {
   add("copy " + names()[shadow] + of(count)); return 0; }
 }
@@ -109,14 +114,23 @@ def host_object(compiler: str, folder: Path, text: str, stem: str = "host") -> P
 
 def fat_binary(folder: Path, text: str, stem: str = "device") -> Path:
     """The device pass over the device text of a source."""
-    source, made = folder / f"{stem}.cu", folder / f"{stem}.fatbin"
-    source.write_text(text)
-    assert NVCC is not None
-    command(
-        NVCC, "-std=c++17", "-fatbin", "--no-compress", "--expt-relaxed-constexpr",
-        "-gencode=arch=compute_90,code=sm_90", source, "-o", made,
-    )  # fmt: skip
+    made = folder / f"{stem}.fatbin"
+    made.write_bytes(_fat_binary(text))
     return made
+
+
+@cache
+def _fat_binary(text: str) -> bytes:
+    """Kept, since every host compiler gets the same."""
+    assert NVCC is not None
+    with TemporaryDirectory() as folder:
+        source, made = Path(folder, "x.cu"), Path(folder, "x.fatbin")
+        source.write_text(text)
+        command(
+            NVCC, "-std=c++17", "-fatbin", "--no-compress", "--expt-relaxed-constexpr",
+            "-gencode=arch=compute_90,code=sm_90", source, "-o", made,
+        )  # fmt: skip
+        return made.read_bytes()
 
 
 def build_units(

@@ -6,9 +6,20 @@ import ctypes
 from pathlib import Path
 
 import pytest
-from cuda_split import COMPILERS, NVCC, build_and_run, build_units, cuda_home, link
+from cuda_split import (
+    COMPILERS,
+    NVCC,
+    Program,
+    build_and_run,
+    build_units,
+    cuda_home,
+    fat_binary,
+    host_object,
+    link,
+)
 
 from reward_service.build import kernels
+from reward_service.build.source import transform
 
 pytestmark = [
     pytest.mark.skipif(NVCC is None, reason="needs nvcc"),
@@ -36,7 +47,9 @@ extern "C" __global__ void c_name(int n) {}
 namespace { __global__ void hidden(int n, float* x) { x[0] = n + 2; } struct Own { int v; };
 template <typename T> __global__ void hidden_template(T t) {} }
 namespace outer { namespace inner { __global__ void nested(const int n) {} } }
-__global__ void __launch_bounds__(256, 2) bounded(int n, const __half* h, float** rows) { rows[0][0] = n; }
+__global__ void __launch_bounds__(256, 2) bounded(int n, const __half* h, float** rows) {
+  rows[0][0] = n;
+}
 __launch_bounds__(128) __global__ void bounded_first(int n) {}
 template <typename T, int N, bool B = (N > 3)>
 __global__ void values(int n, T* __restrict__ x) { x[0] = N + B; }
@@ -90,27 +103,145 @@ extern "C" void run() {
 """
 
 
-@compilers
+@pytest.fixture(scope="module", params=COMPILERS)
+def kinds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return build_and_run(request.param, tmp_path_factory.mktemp("kinds"), KINDS)
+
+
 def test_every_kind_of_kernel_is_registered_by_its_device_name_and_launched(
-    compiler: str, tmp_path: Path
+    kinds: Program, tmp_path: Path
 ) -> None:
-    program = build_and_run(compiler, tmp_path, KINDS)
-    registered = [line.split()[1] for line in program.log if line.startswith("kernel ")]
-    launched = [line for line in program.log if line.startswith("launch ")]
-    device = kernels.device_side((tmp_path / "device0.fatbin").read_bytes()).kernels
+    registered = [line.split()[1] for line in kinds.log if line.startswith("kernel ")]
+    launched = [line for line in kinds.log if line.startswith("launch ")]
+    fatbin = fat_binary(tmp_path, transform(KINDS).device)
+    device = kernels.device_side(fatbin.read_bytes()).kernels
     assert set(registered) == set(device)
     assert len(registered) == len(set(registered)) == 26
     names = [line.split()[1] for line in launched]
     assert all(name in registered for name in names)
     first = [int(line.split("| ")[1].split(",")[0]) for line in launched]
-    assert [n for n in first if 0 < n < 100] == [
-        1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 23, 24, 25, 26
-    ]  # fmt: skip
+    assert [n for n in first if 0 < n < 100] == [*range(1, 12), *range(11, 22), *range(23, 27)]
+
+
+TYPICAL = r"""
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+#include <algorithm>
+#include <functional>
+#include <vector>
+namespace cg = cooperative_groups;
+using namespace nvcuda;
+#define BLOCK 256
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+#define HD __host__ __device__ __forceinline__
+#ifdef __CUDA_ARCH__
+#define ARCH __CUDA_ARCH__
+#else
+#define ARCH 0
+#endif
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600
+#else
+__device__ double atomicAdd(double* a, double b) { return *a + b; }
+#endif
+constexpr int kWarp = 32;
+using op_t = float (*)(float);
+__device__ __forceinline__ float warp_sum(float v) {
+  #pragma unroll
+  for (int o = kWarp / 2; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+  return v;
+}
+__device__ inline float4 operator*(const float4& a, float b) {
+  return make_float4(a.x * b, a.y, a.z, a.w);
+}
+template <typename T> struct Add { HD T operator()(T a, T b) const { return a + b; } };
+struct Swish {
+  __host__ __device__ float operator()(float x) const { return __fdividef(x, 1.0f + __expf(-x)); }
+};
+struct __align__(16) Vec {
+  float v[4]; __device__ Vec() {} __device__ float sum() const { return v[0]; }
+};
+__device__ float relu(float x) { return fmaxf(x, 0.f); }
+__device__ op_t chosen = relu;
+__device__ unsigned int counter = 0;
+template <typename F> HD float apply(F f, float x) { return f(x); }
+template <typename T, bool Vectorised>
+__global__ void __launch_bounds__(BLOCK) scale(int n, T* __restrict__ x, const float by) {
+  extern __shared__ unsigned char raw[];
+  __shared__ float part[BLOCK / kWarp];
+  cg::thread_block block = cg::this_thread_block();
+  float4* wide = reinterpret_cast<float4*>(x);
+  if constexpr (Vectorised) { wide[0] = wide[0] * by; }
+  part[0] = warp_sum(by); Vec v;
+  x[0] = static_cast<T>(part[0] + v.sum() + chosen(by) + atomicAdd(&counter, 1u));
+  asm volatile("bar.sync 0;");
+}
+template <int TILE> __global__ void tiles(int n, float* x) {
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+  wmma::fill_fragment(c, 0.0f);
+  x[0] = c.x[0] + TILE;
+}
+template <typename F> __global__ void map(int n, F f, float* x) { x[0] = apply(f, x[0]); }
+__global__ void seed(int n, double* states) { states[0] = n; }
+class Runner {
+ public:
+  explicit Runner(int n) : n_(n), stream_{nullptr} {}
+  template <typename T> void go(T* x) const {
+    const dim3 blocks(CEIL_DIV(n_, BLOCK), min(n_, 65535)), threads{BLOCK};
+    auto kernel = n_ % 4 == 0 ? scale<T, true> : scale<T, false>;
+    kernel<<<blocks, threads, BLOCK * sizeof(float), stream_>>>(n_, x, rsqrtf(4.0f));
+    switch (n_) {
+      case 8: tiles<8><<<1, max(BLOCK, n_)>>>(n_, x); break;
+      default: tiles<16> <<< 1, BLOCK >>> (n_, x);
+    }
+    auto later = [&](auto f) { map<<<std::max<int>(1, n_ >> 4), BLOCK>>>(n_, f, x); };
+    later(Swish{}); later(Add<float>{}.operator()(1, 2) > 2 ? Swish{} : Swish{});
+  }
+ private:
+  int n_;
+  cudaStream_t stream_;
+};
+extern "C" void run() {
+  unsigned int zero = 0; op_t from;
+  cudaMemcpyToSymbol(counter, &zero, sizeof(zero));
+  float* x = nullptr;
+  Runner(8).go(x);
+  std::function<void()> f = [&] { seed<<<1, 1>>>(48, nullptr); };
+  f();
+}
+"""
 
 
 @compilers
-def test_a_launch_passes_its_configuration(compiler: str, tmp_path: Path) -> None:
-    log = build_and_run(compiler, tmp_path, KINDS).log
+def test_a_typical_program_is_split(compiler: str, tmp_path: Path) -> None:
+    log = build_and_run(compiler, tmp_path, TYPICAL).log
+    launches = [line for line in log if line.startswith("launch")]
+    assert launches[0].startswith("launch _Z5scaleIfLb1EEviPT_f 1 8 1 256 1 1 1024 0 | 8,")
+    assert launches[1].startswith("launch _Z5tilesILi8EEviPf 1 1 1 256 1 1 0 0 | 8,")
+    assert [line.split()[1] for line in launches[2:4]] == ["_Z3mapI5SwishEviT_Pf"] * 2
+    assert launches[4].startswith("launch _Z4seediPd 1 1 1 1 1 1 0 0 | 48")
+    assert "variable counter 4 0" in log
+
+
+SIZES = """
+#include <curand_kernel.h>
+static_assert(sizeof(curandState) == 48 && sizeof(curandState_t) == 48, "");
+static_assert(sizeof(curandStatePhilox4_32_10_t) == 64, "");
+__global__ void k(curandState* a, curandStatePhilox4_32_10_t* b) {}
+"""
+
+
+@compilers
+def test_curand_s_states_have_the_same_size_on_both_sides(compiler: str, tmp_path: Path) -> None:
+    host_object(compiler, tmp_path, transform(SIZES).host)
+    if not (cuda_home() / "include" / "curand_kernel.h").exists():
+        pytest.skip("needs curand's headers for the device's side")
+    fat_binary(tmp_path, SIZES)
+
+
+def test_a_launch_passes_its_configuration(kinds: Program) -> None:
+    log = kinds.log
     assert "launch _Z10overloadedi 1 2 1 3 4 5 6 0 | 2" in log
     assert "launch _Z13bounded_firsti 1 1 1 1 1 1 0 16 | 10" in log
 
