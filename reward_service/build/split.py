@@ -178,7 +178,7 @@ class _Plan:
         included = {name for name, _ in call.headers}
         is_cuda = call.with_cuda
         split: dict[str, Transformed] = {
-            name: transform(text, index)
+            name: transform(text, index, included)
             for index, (name, text) in enumerate(texts.items())
             if is_cuda and name.endswith((*_CUDA, *_HEADERS))
         }

@@ -29,7 +29,8 @@ IN_KERNEL = {
     ),
     "a wrong type": (
         "p = p[i];",
-        'k.cu(4): error: a value of type "float" cannot be assigned to an entity of type "float *"\n',
+        'k.cu(4): error: a value of type "float" cannot be assigned to an entity of type '
+        '"float *"\n',
     ),
     "a wrong member": (
         "float4 v; p[i] = v.q;",
@@ -74,7 +75,8 @@ def test_an_error_in_a_kernel_body_is_final(name: str) -> None:
     line, log = IN_KERNEL[name]
     told = device(KERNEL % line, log)
     assert isinstance(told, Final)
-    assert told.message.startswith("k.cu(") and "warning" not in told.message
+    assert told.message.startswith("k.cu(")
+    assert "warning" not in told.message
 
 
 DOUBTFUL_IN_KERNEL = {
@@ -231,13 +233,14 @@ def test_an_error_in_host_code_from_the_device_pass_alone_falls(name: str) -> No
         ),
         (
             "float* p = x;",
-            'k.cu(3): error: no suitable conversion function from "at::Tensor" to "float *" exists\n',
+            'k.cu(3): error: no suitable conversion function from "at::Tensor" to "float *" '
+            "exists\n",
             "k.cu:3:12: error: no viable conversion from 'at::Tensor' to 'float *'\n",
         ),
         (
             'AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "k", [&] { scalar_t* p = f(); });',
-            'k.cu(3): error: a value of type "int *" cannot be used to initialize an entity of type '
-            '"scalar_t *"\n',
+            'k.cu(3): error: a value of type "int *" cannot be used to initialize an entity of '
+            'type "scalar_t *"\n',
             "k.cu:3:70: error: cannot initialize a variable of type 'scalar_t *' (aka 'double *') "
             "with an rvalue of type 'int *'\n"
             "/site-packages/torch/include/ATen/Dispatch.h:197:66: note: expanded from macro "

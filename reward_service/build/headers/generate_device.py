@@ -23,12 +23,14 @@ _UNUSUAL_NAME = re.compile(
 )
 _METHOD = re.compile(r"^  (\S[^;{}()]*[ &>])(\w+)\((.*)\) const;$", re.MULTILINE)
 _FUNCTION = re.compile(r"^inline ([^(){}]*[ &>])(\w+)\((.*)\) \{$", re.MULTILINE)
-_COMMON_METHODS = set(
-    ["clone", "contiguous", "copy_", "detach", "fill_", "item", "permute", "reshape", "t", "to", "transpose", "view", "zero_"]
-)
-_COMMON_FUNCTIONS = set(
-    ["empty", "empty_like", "empty_strided", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like"]
-)
+_COMMON_METHODS = {
+    *("clone", "contiguous", "copy_", "detach", "fill_", "item", "permute", "reshape", "t", "to"),
+    *("transpose", "view", "zero_"),
+}
+_COMMON_FUNCTIONS = {
+    *("empty", "empty_like", "empty_strided", "full", "full_like", "ones", "ones_like", "zeros"),
+    "zeros_like",
+}
 _HEAD = "// Made by generate_device.py from torch's headers; do not edit.\n"
 
 

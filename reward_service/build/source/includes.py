@@ -1,13 +1,14 @@
 """Which headers a source may include for its host pass to mean what nvcc's would.
 
-A header of the candidate's own, or one that launches kernels itself (thrust, CUB's device-wide
-algorithms), would have to be split as well; a plain compiler might even take it and do
-something else.
+A header that launches kernels itself (thrust, CUB's device-wide algorithms) would have to be split
+as well; a plain compiler might even take it and do something else. Headers of the candidate's own
+are split by whoever splits its sources.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from reward_service.build.source.tokens import Token, UnsuitableError, directive_rest
 
@@ -37,11 +38,14 @@ _KNOWN = re.compile(
 _LAUNCHING = re.compile(r"torch/csrc/.*\.cuh|ATen/.*(?:Loops|Reduce|jit|CUDALoops)\w*\.cuh")
 
 
-def check(directive: Token) -> None:
-    """Raises `UnsuitableError` for an `#include` that is not known to be harmless."""
+def check(directive: Token, own: Collection[str]) -> None:
+    """Raises `UnsuitableError` for an `#include` that is neither known to be harmless nor one of
+    the candidate's `own` headers."""
     match = _PATH.match(directive_rest(directive))
     if match is None:
         raise UnsuitableError("an #include by macro")
     path = match.group(1).strip()
+    if path in own:
+        return
     if ".." in path or not _KNOWN.fullmatch(path) or _LAUNCHING.search(path):
         raise UnsuitableError(f"it includes {path}")

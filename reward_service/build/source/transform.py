@@ -16,7 +16,7 @@ anonymous namespaces move to `inline namespace rs_local_<index>` in both texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from reward_service.build.source import includes, launches
@@ -51,8 +51,9 @@ class Transformed:
     host: str
 
 
-def transform(text: str, index: int = 0) -> Transformed:
-    """Both texts of one source; `index` tells the sources of one module apart.
+def transform(text: str, index: int = 0, own: Collection[str] = ()) -> Transformed:
+    """Both texts of one source; `index` tells the sources of one module apart, and `own` are the
+    names of the candidate's headers, which are to be transformed as well.
 
     Raises `UnsuitableError` where the stock build must take the candidate.
     """
@@ -63,7 +64,7 @@ def transform(text: str, index: int = 0) -> Transformed:
         tokens = tokenise(text)
         for token in tokens:
             if token.kind is Kind.DIRECTIVE and directive_name(token) == "include":
-                includes.check(token)
+                includes.check(token, own)
         return _Source(tokens, index).transformed()
     except RecursionError as error:
         raise UnsuitableError("nested too deeply") from error

@@ -4,7 +4,7 @@ __global__ void one(float* p, float v) { *p = v; }
 
 torch::Tensor run(std::vector<torch::Tensor> xs, std::string name) {
     std::ostringstream text;
-    text << "n=" << xs.size() << std::endl;
+    text << "n=" << xs.size() << xs[0].sizes() << xs[0].dtype() << xs[0] << std::endl;
     std::cout << text.str();
     auto best = std::max_element(xs.begin(), xs.end(), [](const auto& a, const auto& b) {
         return a.numel() < b.numel();

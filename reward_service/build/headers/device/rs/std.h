@@ -1,6 +1,20 @@
 // The standard headers that torch's own bring along and candidates rely on. The cheap ones always;
 // each costly group where the source names something of it (device_pass.py, `needs`).
 #pragma once
+#ifdef RS_NEEDS_STD_ALL
+#undef RS_NEEDS_STD_ALGORITHM
+#define RS_NEEDS_STD_ALGORITHM
+#undef RS_NEEDS_STD_FUNCTIONAL
+#define RS_NEEDS_STD_FUNCTIONAL
+#undef RS_NEEDS_STD_MAP
+#define RS_NEEDS_STD_MAP
+#undef RS_NEEDS_STD_MEMORY
+#define RS_NEEDS_STD_MEMORY
+#undef RS_NEEDS_STD_STREAM
+#define RS_NEEDS_STD_STREAM
+#undef RS_NEEDS_STD_STRING
+#define RS_NEEDS_STD_STRING
+#endif
 #include <array>
 #include <cassert>
 #include <cfloat>
@@ -45,33 +59,17 @@
 #include <sstream>
 #endif
 #ifdef RS_NEEDS_STD_ALL
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <complex>
 #include <deque>
-#include <exception>
 #include <fstream>
-#include <functional>
-#include <iomanip>
-#include <iostream>
-#include <iterator>
 #include <list>
-#include <map>
-#include <memory>
 #include <mutex>
-#include <numeric>
 #include <queue>
 #include <random>
-#include <set>
-#include <sstream>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <thread>
 #include <typeinfo>
-#include <unordered_map>
-#include <unordered_set>
 #include <variant>
 #endif
 #ifdef RS_NEEDS_CUDA_HALF

@@ -220,3 +220,21 @@ RS_OPERATOR(|) RS_OPERATOR(^) RS_OPERATOR(<) RS_OPERATOR(<=) RS_OPERATOR(>) RS_O
 RS_OPERATOR(==) RS_OPERATOR(!=)
 #undef RS_OPERATOR
 } // namespace at
+
+#ifdef RS_NEEDS_STD_STREAM
+namespace c10 {
+template <typename T>
+std::ostream& operator<<(std::ostream&, ArrayRef<T>);
+std::ostream& operator<<(std::ostream&, const Device&);
+std::ostream& operator<<(std::ostream&, DeviceType);
+std::ostream& operator<<(std::ostream&, ScalarType);
+std::ostream& operator<<(std::ostream&, const Scalar&);
+std::ostream& operator<<(std::ostream&, const TensorOptions&);
+} // namespace c10
+namespace caffe2 {
+std::ostream& operator<<(std::ostream&, TypeMeta);
+}
+namespace at {
+std::ostream& operator<<(std::ostream&, const Tensor&);
+}
+#endif
