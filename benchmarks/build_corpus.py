@@ -42,6 +42,7 @@ from reward_service.settings import Settings  # noqa: E402
 BUILD_S = 900.0
 RUN_S = 180.0
 RUNS_AT_ONCE = 4
+_HEADERS_AT = "REWARD_SERVICE_PRECOMPILED_DIR"
 PROBLEM = "def get_init_inputs(): return []"
 
 
@@ -155,9 +156,7 @@ class Bench:
         row["unexpected"] = unexpected(program, row)
         return row
 
-    def _build(
-        self, program: Program, *, split: bool
-    ) -> tuple[dict[str, Any], dict[str, Path]]:
+    def _build(self, program: Program, *, split: bool) -> tuple[dict[str, Any], dict[str, Path]]:
         """How a build went, and its modules by the keys of their calls."""
         settings = self._settings(split=split)
         submission = Submission(
@@ -189,7 +188,7 @@ class Bench:
         """Settings with a store of its own for each ladder."""
         return Settings(
             state_dir=self._folder / ("ladder" if split else "stock"),
-            precompiled_dir=self._folder / "precompiled",
+            precompiled_dir=Path(os.environ.get(_HEADERS_AT) or self._folder / "precompiled"),
             min_isolation="standard" if os.geteuid() == 0 else "reduced",
         )
 

@@ -23,7 +23,7 @@ from reward_service.build.blame import Fall, Final
 from reward_service.build.elf import MalformedError
 from reward_service.build.flags import Flags
 from reward_service.build.precompiled import HEADERS, Header, Kind, Precompiled
-from reward_service.build.source import Transformed, UnsuitableError, transform
+from reward_service.build.source import UnsuitableError, transform
 from reward_service.build.toolchain import Toolchain
 from reward_service.build.workbench import MODULE, Command, Compiled, Ended, Workbench
 from reward_service.findings import Finding
@@ -43,8 +43,6 @@ class _Pass:
     file: str
     """The candidate's file."""
     command: Command
-    texts: dict[str, str]
-    """What the pass reads of the candidate, by the candidate's names."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +61,12 @@ class Rung:
         header = self._header(call, flags)
         if isinstance(header, Fall):
             return header
-        try:
-            plan = _Plan(self, call, flags, arch, module, header)
-        except UnsuitableError as error:
-            return Fall(f"source: {error}")
+        plan = _Plan(self, call, flags, arch, module, header)
         bench.write(plan.files, own={p.file: 0 for p in plan.passes})
         ended = bench.run_all([p.command for p in plan.passes], together=False)
-        failure = self._failure(plan.passes, ended, header.kind)
+        failure = self._failure(plan, ended, header.kind)
+        if plan.unsuitable is not None and not isinstance(failure, Finding):
+            return Fall(f"source: {plan.unsuitable}")
         if failure is not None:
             return failure
         try:
@@ -110,25 +107,27 @@ class Rung:
         return header
 
     def _failure(
-        self, passes: Sequence[_Pass], ended: Sequence[Ended | None], kind: Kind
+        self, plan: _Plan, ended: Sequence[Ended | None], kind: Kind
     ) -> Finding | Fall | None:
         """What the failed passes mean together; None if none failed."""
-        failed = [
-            (p, e.finding, e.log) for p, e in zip(passes, ended, strict=True) if e and e.finding
-        ]
-        for _, finding, _ in failed:
-            if finding.reason is not Reason.BUILD_FAILED:
-                return finding
+        logs: dict[str, dict[str, str]] = {}
+        for each, end in zip(plan.passes, ended, strict=True):
+            if end is not None and end.finding is not None:
+                if end.finding.reason is not Reason.BUILD_FAILED:
+                    return end.finding
+                logs.setdefault(each.file, {})[each.kind] = end.log
         fall: Fall | None = None
-        for made, _, log in failed:
+        for log in logs.values():
             if kind == "cpu":
-                verdict = blame_cpp.judge(log, made.texts, self.precompiled.lacking)
+                verdict = blame_cpp.judge(log["host"], plan.texts, self.precompiled.lacking)
+            elif "device" in log:
+                verdict = blame.judge("device", log["device"], plan.texts, log.get("host"))
             else:
-                other = [o for p, _, o in failed if p.file == made.file and p.kind != made.kind]
-                verdict = blame.judge(made.kind, log, made.texts, next(iter(other), None))
+                verdict = blame.judge("host", log["host"], plan.texts)
             if isinstance(verdict, Final):
                 return Finding(Reason.BUILD_FAILED, verdict.message)
-            fall = fall or Fall(f"{made.kind}_pass: {verdict.reason}")
+            which = "device" if "device" in log else "host"
+            fall = fall or Fall(f"{which}_pass: {verdict.reason}")
         return fall
 
     def _link(
@@ -174,31 +173,42 @@ class _Plan:
         """Of each CUDA source, the fat binary and the host object."""
         self._rung, self._flags, self._header = rung, flags, header
         self._arch, self._module = flags.target(arch), module
-        texts = stock.own_sources(call)
-        included = {name for name, _ in call.headers}
-        is_cuda = call.with_cuda
-        split: dict[str, Transformed] = {
-            name: transform(text, index, included)
-            for index, (name, text) in enumerate(texts.items())
-            if is_cuda and name.endswith((*_CUDA, *_HEADERS))
-        }
-        device = {name: split[name].device if name in split else texts[name] for name in texts}
-        host = {name: split[name].host if name in split else texts[name] for name in texts}
-        for name in included:
-            self.files[f"device/{name}"] = device[name]
+        self.unsuitable: str | None = None
+        """Why there are no host passes; the device passes may still find an error."""
+        self.texts = stock.own_sources(call)
+        """What the device passes read, by the candidate's names."""
+        own = {name for name, _ in call.headers}
+        host = dict(self.texts)
+        if call.with_cuda:
+            try:
+                self._split(own, host)
+            except UnsuitableError as error:
+                self.unsuitable = str(error)
+        for name in own:
+            self.files[f"device/{name}"] = self.texts[name]
             self.files[f"host/{name}"] = host[name]
-        sources = [name for name in texts if name not in included]
-        for number, name in enumerate(sources):
-            if is_cuda and name.endswith(_CUDA):
-                self._device_pass(number, name, device)
+        for number, name in enumerate(n for n in self.texts if n not in own):
+            if call.with_cuda and name.endswith(_CUDA):
+                self._device_pass(number, name)
                 self.pairs.append((f"{number}.fatbin", f"{number}.o"))
-            self._host_pass(number, name, host)
+            if self.unsuitable is None:
+                self._host_pass(number, name, host[name])
 
-    def _device_pass(self, number: int, name: str, texts: dict[str, str]) -> None:
+    def _split(self, own: set[str], host: dict[str, str]) -> None:
+        """Split the texts of all CUDA sources and of all headers."""
+        split = {
+            name: transform(text, index, own)
+            for index, (name, text) in enumerate(self.texts.items())
+            if name.endswith((*_CUDA, *_HEADERS))
+        }
+        host.update({name: both.host for name, both in split.items()})
+        self.texts.update({name: both.device for name, both in split.items()})
+
+    def _device_pass(self, number: int, name: str) -> None:
         tools = self._rung.toolchain
         made, file = f"{number}.fatbin", f"device/{number}.cu"
         arch = self._arch.replace(".", "")
-        whole = "\n".join(texts.values())
+        whole = "\n".join(self.texts.values())
         argv = [
             *(str(tools.nvcc), "-fatbin", "--no-compress"),
             *("-ccbin", str(tools.cxx)),
@@ -213,10 +223,10 @@ class _Plan:
         ]
         if not any(flag.startswith(("-std=", "--std=")) for flag in self._flags.nvcc):
             argv.append(tools.standard)
-        self.files[file] = f'#line 1 "{name}"\n{texts[name]}'
-        self.passes.append(_Pass("device", name, Command((*argv, file), made), texts))
+        self.files[file] = f'#line 1 "{name}"\n{self.texts[name]}'
+        self.passes.append(_Pass("device", name, Command((*argv, file), made)))
 
-    def _host_pass(self, number: int, name: str, texts: dict[str, str]) -> None:
+    def _host_pass(self, number: int, name: str, text: str) -> None:
         rung, header = self._rung, self._header
         file, made = f"host/{number}.cpp", f"{number}.o"
         own = _defines(self._flags) if header.kind == "cuda" else self._flags.cxx
@@ -230,8 +240,8 @@ class _Plan:
             f"-DTORCH_EXTENSION_NAME={self._module}",
             *("-Ihost", "-c", file),
         ]
-        self.files[file] = f'#line 1 "{name}"\n{texts[name]}'
-        self.passes.append(_Pass("host", name, Command(tuple(argv), made), texts))
+        self.files[file] = f'#line 1 "{name}"\n{text}'
+        self.passes.append(_Pass("host", name, Command(tuple(argv), made)))
 
 
 def _cuda_host_flags(flags: Flags) -> tuple[str, ...] | Fall:
