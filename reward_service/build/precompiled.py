@@ -117,7 +117,8 @@ class Precompiled:
     @cached_property
     def identity(self) -> str:
         """Hash of all that makes a module of the split rung differ, but for its own flags."""
-        return self._hash([self.toolchain.clang_version or "", self.toolchain.describe(cuda=True)])
+        compilers = [self.toolchain.clang_version or "", self.toolchain.describe(cuda=True)]
+        return self._hash(compilers, ".")
 
     def header(self, kind: Kind, flags: Iterable[str]) -> Header:
         """The header for a pass with these flags of a candidate."""
@@ -129,7 +130,8 @@ class Precompiled:
         given = [f for f in flags if f != tools.standard]
         wanted = ("-O2", *mode(given)) if kind == "cuda" else mode(given)
         version = tools.clang_version if compiler == tools.clang else tools.cxx_version
-        name = self._hash([kind, compiler, version or "", *self.flags(kind), *wanted])
+        parts = [kind, compiler, version or "", *self.flags(kind), *wanted]
+        name = self._hash(parts, f"prefix_{kind}.h", "common", "missing")
         return Header(kind, wanted, compiler, self.root / f"{kind}-{name[:24]}")
 
     def flags(self, kind: Kind) -> list[str]:
@@ -244,7 +246,8 @@ class Precompiled:
     @property
     def _runtime_folder(self) -> Path:
         tools = self.toolchain
-        name = self._hash(["runtime", tools.cxx or "", tools.cxx_version or "", *self.flags("cpu")])
+        parts = [tools.cxx or "", tools.cxx_version or "", *self.flags("cpu")]
+        name = self._hash(parts, "prefix_cpu.h", "common", "runtime")
         return self.root / f"runtime-{name[:24]}"
 
     def _make_wanted(self) -> None:
@@ -344,19 +347,16 @@ class Precompiled:
         meta.write_text(json.dumps(how))
         return made
 
-    def _hash(self, parts: Sequence[str]) -> str:
+    def _hash(self, parts: Sequence[str], *headers: str) -> str:
+        """Of torch, `parts`, and the text of these of our headers (files or folders)."""
         tools = self.toolchain
         whole = [tools.torch, tools.torch_cuda or "", platform.python_version(), platform.machine()]
-        text = json.dumps([*whole, str(HEADERS), self._own_text, *parts])
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    @cached_property
-    def _own_text(self) -> str:
-        """Hash of our headers."""
-        digest = hashlib.sha256()
-        for path in sorted(p for p in HEADERS.rglob("*") if p.is_file()):
-            digest.update(f"{path.relative_to(HEADERS).as_posix()}\0".encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        digest = hashlib.sha256(json.dumps([*whole, str(HEADERS), *parts]).encode())
+        for top in headers:
+            files = [HEADERS / top, *(HEADERS / top).rglob("*")]
+            for path in sorted(p for p in files if p.is_file()):
+                digest.update(f"{path.relative_to(HEADERS).as_posix()}\0".encode())
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
         return digest.hexdigest()
 
 
