@@ -300,6 +300,7 @@ class Precompiled:
             if _meta(folder) is not None:
                 yield None
                 return
+            self._remove_abandoned()
             new = self.root / f".new-{secrets.token_hex(8)}"
             new.mkdir()
             try:
@@ -311,6 +312,13 @@ class Precompiled:
                     new.rename(folder)
             finally:
                 shutil.rmtree(new, ignore_errors=True)
+
+    def _remove_abandoned(self) -> None:
+        """What makers that died have left."""
+        for folder in self.root.glob(".new-*"):
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - folder.stat().st_mtime > 2 * _MAKE_S:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def _compile(self, argv: list[str], new: Path, name: str) -> bool:
         """Run a compiler and note in `meta.json` how it went; whether it left `name`."""

@@ -47,10 +47,10 @@ class Toolchain:
     nvcc: str | None
     nvcc_version: str | None
     cuda_home: str | None
-    clang: str | None
+    clang: str | None = None
     """A clang++ that can stand in for the C++ compiler on the host side of CUDA sources."""
-    clang_version: str | None
-    linker: str | None
+    clang_version: str | None = None
+    linker: str | None = None
     """The directory of `ld.lld`, for `-B`; None: the C++ compiler's own linker."""
 
     @classmethod

@@ -44,6 +44,7 @@ def test_everything_that_changes_a_module_changes_its_key(monkeypatch: pytest.Mo
         artifact_key(CUDA, Flags(), "9.0", replace(TOOLS, cxx_version="c++ 13")),
         artifact_key(CUDA, Flags(), "9.0", replace(TOOLS, nvcc_version="nvcc 13.1")),
         artifact_key(CUDA, Flags(cxx=("-march=native",)), "9.0", TOOLS),
+        artifact_key(CUDA, Flags(), "9.0", TOOLS, split="headers and a clang"),
     ]
     monkeypatch.setattr(module, "BUILD_VERSION", module.BUILD_VERSION + 1)
     keys.append(artifact_key(CUDA, Flags(), "9.0", TOOLS))
