@@ -30,7 +30,7 @@ class ArtifactStore(Protocol):
     """Any number of builders and workers may use one at once.
 
     A key is 64 hex digits; one key means one module or one failure, so what is there stays.
-    All methods raise StoreError where the store cannot be reached or written.
+    All methods raise StoreError where the directory cannot be written.
     """
 
     def get(self, key: str) -> Path | None:

@@ -8,8 +8,10 @@
 An entry is written under a name of its own and appears by one script, which also removes the least
 recently used ones until all fit into `max_bytes`; so no entry is ever seen in part, and there are
 no locks. Where parts go while they are read, the hash does not match and the entry counts as none.
-Every use here counts there, and puts back what has been removed there: a builder that says
-"I have it" must mean that a worker elsewhere can have it too.
+Every use here counts there, and puts back what has gone there: a builder that says "I have it" must
+mean that a worker elsewhere can have it too. Where Valkey does not answer or has no memory left, a
+host goes on with its directory and says so in its log; a worker elsewhere finds nothing, has the
+module built again, and that puts it there.
 
 A module larger than a quarter of `max_bytes` stays in the directory, with a warning. The server
 must not evict keys by itself (`maxmemory-policy noeviction`, which evaluations need as well).
@@ -22,11 +24,9 @@ import hashlib
 import json
 import logging
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
-
-import redis
+from typing import Any, TypeVar
 
 from reward_service.build.store_directory import DirectoryStore
 from reward_service.errors import StoreError
@@ -34,6 +34,8 @@ from reward_service.jobs import keys
 from reward_service.jobs.connection import Client, store_errors
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 PART_BYTES = 4 << 20
 ON_ITS_WAY_S = 60
@@ -103,9 +105,7 @@ class RedisStore:
         content, meta = self._here.read(key), self._here.meta(key)
         if content is None or meta is None:
             return self._fetch(key)
-        with _errors():
-            if not self._use(self._names(key), [key]):
-                self._send_module(key, content, meta)
+        self._there(lambda: self._keep(key, content, meta))
         return content
 
     def meta(self, key: str) -> dict[str, Any] | None:
@@ -118,62 +118,83 @@ class RedisStore:
     def get_failure(self, key: str) -> dict[str, Any] | None:
         """What `put_failure` was given; None if there is none."""
         failure = self._here.get_failure(key)
-        if failure is not None:
-            return failure
-        with _errors():
-            stored = self._client.hget(keys.artifact(key), "failure")
-            if stored is None:
-                return None
-            failure = _object(stored)
-            if failure is None:
-                self._drop(self._names(key), [key, "failure", stored])
-                return None
-            self._use(self._names(key), [key])
-        self._here.put_failure(key, failure)
+        if failure is None:
+            failure = self._there(lambda: self._load_failure(key))
+            if failure is not None:
+                self._here.put_failure(key, failure)
         return failure
 
     def put(self, key: str, module: Path, meta: dict[str, Any]) -> Path:
         """Keep a copy of the file `module` and the JSON object `meta`, here and there."""
         content = module.read_bytes()
         path = self._here.put_content(key, content, meta)
-        with _errors():
-            self._send_module(key, content, meta)
+        self._there(lambda: self._send(key, content, meta))
         return path
 
     def put_failure(self, key: str, failure: dict[str, Any]) -> None:
         """Keep why there is no module with this key, here and there."""
         self._here.put_failure(key, failure)
-        with _errors():
-            self._send(key, {"failure": json.dumps(failure).encode()})
+        self._there(lambda: self._send_fields(key, {"failure": json.dumps(failure).encode()}))
+
+    def _there(self, ask: Callable[[], T]) -> T | None:
+        """What Valkey says; None, with a warning, if it does not answer or refuses."""
+        try:
+            with store_errors():
+                return ask()
+        except StoreError as error:
+            log.warning("an artifact stays on this host: %s", error)
+            return None
 
     def _fetch(self, key: str) -> bytes | None:
         """Copy a module from there to here; None if it is not there, or damaged."""
-        name = keys.artifact(key)
-        with _errors():
-            stored, count, first = self._client.hmget(name, "meta", "parts", "0")
-            if stored is None:
-                return None
-            meta, parts = _object(stored) or {}, [first or b""]
-            for number in range(1, int(count or 0)):
-                parts.append(self._client.hget(name, str(number)) or b"")
-            content = b"".join(parts)
-            if hashlib.sha256(content).hexdigest() != meta.get("sha256"):
-                self._drop(self._names(key), [key, "meta", stored])
-                return None
-            self._use(self._names(key), [key])
+        found = self._there(lambda: self._load(key))
+        if found is None:
+            return None
+        content, meta = found
         self._here.put_content(key, content, meta)
         return content
 
-    def _send_module(self, key: str, content: bytes, meta: Mapping[str, Any]) -> None:
+    def _load(self, key: str) -> tuple[bytes, dict[str, Any]] | None:
+        name = keys.artifact(key)
+        stored, count, first = self._client.hmget(name, "meta", "parts", "0")
+        if stored is None:
+            return None
+        meta, parts = _object(stored) or {}, [first or b""]
+        for number in range(1, int(count or 0)):
+            parts.append(self._client.hget(name, str(number)) or b"")
+        content = b"".join(parts)
+        if hashlib.sha256(content).hexdigest() != meta.get("sha256"):
+            self._drop(self._names(key), [key, "meta", stored])
+            return None
+        self._use(self._names(key), [key])
+        return content, meta
+
+    def _load_failure(self, key: str) -> dict[str, Any] | None:
+        stored = self._client.hget(keys.artifact(key), "failure")
+        if stored is None:
+            return None
+        failure = _object(stored)
+        if failure is None:
+            self._drop(self._names(key), [key, "failure", stored])
+            return None
+        self._use(self._names(key), [key])
+        return failure
+
+    def _keep(self, key: str, content: bytes, meta: Mapping[str, Any]) -> None:
+        """It counts as used there; where it has gone, it is put back."""
+        if not self._use(self._names(key), [key]):
+            self._send(key, content, meta)
+
+    def _send(self, key: str, content: bytes, meta: Mapping[str, Any]) -> None:
         if len(content) > self._max_bytes // _LARGEST_SHARE:
             log.warning("module %s has %d bytes and stays on this host", key, len(content))
             return
         parts = [content[at : at + PART_BYTES] for at in range(0, len(content), PART_BYTES)]
         told = json.dumps({**meta, "sha256": hashlib.sha256(content).hexdigest()})
         numbered = {str(number): part for number, part in enumerate(parts)}
-        self._send(key, {"meta": told.encode(), "parts": b"%d" % len(parts), **numbered})
+        self._send_fields(key, {"meta": told.encode(), "parts": b"%d" % len(parts), **numbered})
 
-    def _send(self, key: str, fields: Mapping[str, bytes]) -> None:
+    def _send_fields(self, key: str, fields: Mapping[str, bytes]) -> None:
         new = keys.artifact_on_its_way(secrets.token_hex(16))
         for field, value in fields.items():
             with self._client.pipeline() as pipe:
@@ -186,20 +207,6 @@ class RedisStore:
 
     def _names(self, key: str) -> list[str]:
         return [keys.artifact(key), keys.ARTIFACTS_USED, keys.ARTIFACTS_BYTES]
-
-
-@contextlib.contextmanager
-def _errors() -> Iterator[None]:
-    try:
-        with store_errors():
-            yield
-    except StoreError as error:
-        if isinstance(error.__cause__, redis.exceptions.OutOfMemoryError):
-            raise StoreError(
-                "Valkey has no memory left for a module; give it more (maxmemory), or lower "
-                "REWARD_SERVICE_ARTIFACT_REDIS_BYTES"
-            ) from error
-        raise
 
 
 def _object(text: bytes) -> dict[str, Any] | None:

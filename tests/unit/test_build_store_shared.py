@@ -42,8 +42,10 @@ def url(request: pytest.FixtureRequest) -> Iterator[str | None]:
     if request.param == "directory":
         yield None
     else:
-        yield (found := request.getfixturevalue("valkey"))
-        connect(found).flushall()
+        found = request.getfixturevalue("valkey")
+        with connect(found) as client:
+            client.flushall()
+        yield found
 
 
 def _work(url: str | None, folder: Path, host: str, rounds: int, go: Path) -> None:
@@ -88,16 +90,16 @@ def _check_whole(url: str | None, folder: Path) -> None:
             entries = list(root.glob("??/*/*"))
             assert sum(path.stat().st_size for path in entries) <= MOST
     if url is not None:
-        client = connect(url)
-        used = {key.decode() for key in client.zrange(keys.ARTIFACTS_USED, 0, -1)}
-        books = {k.decode(): int(v) for k, v in client.hgetall(keys.ARTIFACTS_BYTES).items()}
-        total = books.pop("total")
-        del books["uses"]
-        assert set(books) == used
-        assert sum(books.values()) == total <= MOST
-        for name in client.scan_iter(keys.artifact("*")):
-            if name.decode().removeprefix(keys.artifact("")) not in used:
-                assert 0 < client.ttl(name) <= ON_ITS_WAY_S, f"{name} would stay for ever"
+        with connect(url) as client:
+            used = {key.decode() for key in client.zrange(keys.ARTIFACTS_USED, 0, -1)}
+            books = {k.decode(): int(v) for k, v in client.hgetall(keys.ARTIFACTS_BYTES).items()}
+            total = books.pop("total")
+            del books["uses"]
+            assert set(books) == used
+            assert sum(books.values()) == total <= MOST
+            for name in client.scan_iter(keys.artifact("*")):
+                if name.decode().removeprefix(keys.artifact("")) not in used:
+                    assert 0 < client.ttl(name) <= ON_ITS_WAY_S, f"{name} would stay for ever"
 
 
 def test_many_processes_share_a_store(url: str | None, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from reward_service.admission import Admitted
@@ -28,6 +29,7 @@ class Desk:
 
     def __init__(self, url: str, *, flush: bool = True, **settings: Any) -> None:
         self.client = connect(url)
+        weakref.finalize(self, self.client.close)  # RQ's queues are cycles that hold it longer
         if flush:
             self.client.flushall()
         self.time = 1_000.0
