@@ -176,7 +176,7 @@ CONTAINERS: list[Callable[[], Any]] = [
     Shrinking,
 ]
 ANY = SCALARS + CONTAINERS
-UNARY = (
+UNARY = (  # noqa: SIM905
     "bool_ int8 uint8 int16 uint16 int32 uint32 int64 uint64 long_long unsigned_long_long "
     "size float32 float64 complex64 complex128 string string_view text_of joined tensor "
     "scalar dtype device memory_format generator int_const int_reference int_moved "
@@ -187,4 +187,4 @@ UNARY = (
     "vector_optional array_int array_tensor array_device pair_mixed tuple_tensors "
     "tuple_mixed tuple_empty tuple_nested total sizes_of no_throw strict not_none nullopt "
     "which order const_wrapped tensor_wrapped capture functor function guarded_tensor"
-).split()  # noqa: SIM905
+).split()

@@ -22,6 +22,10 @@ const T& echo_const(const T& value) {
   return value;
 }
 template <class T>
+T echo_copied(const T& value) {
+  return value;
+}
+template <class T>
 T echo_reference(T& value) {
   return value;
 }
@@ -134,7 +138,6 @@ at::Tensor calls_python(const at::Tensor& x) {
   return x.add(1);
 }
 
-std::atomic<bool> released{false};
 // True if another thread could take the GIL while this one was in here.
 bool let_others_run() {
   std::atomic<bool> ran{false};
@@ -225,7 +228,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("device_const", &echo_const<at::Device>);
   m.def("vector_reference", &echo_reference<std::vector<int>>);
   m.def("optional_moved", &echo_moved<std::optional<at::Tensor>>);
-  m.def("pair_const", &echo_const<std::pair<int, double>>);
+  m.def("pair_const", &echo_copied<std::pair<int, double>>);
 
   m.def("optional_int", &echo<std::optional<int>>);
   m.def("optional_double", &echo<std::optional<double>>);

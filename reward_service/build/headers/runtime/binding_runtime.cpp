@@ -69,25 +69,20 @@ std::string described(const Definition& definition) {
 
 // --- functions -----------------------------------------------------------------------------
 
-struct Callable {
-  Invoke invoke;
-  void* state;
-  void (*destroy)(void*);
-};
-
+// A pybind11 function whose `impl` is ours; the record's three words of data hold what it needs.
 class Function : public py::cpp_function {
  public:
   Function(py::handle module, const Definition& definition) {
     auto record = make_function_record();
     py::detail::function_record* r = record.get();
-    r->data[0] = new Callable{definition.invoke, definition.callable, definition.destroy};
-    r->free_data = [](py::detail::function_record* freed) {
-      auto* callable = static_cast<Callable*>(freed->data[0]);
-      if (callable->destroy != nullptr) {
-        callable->destroy(callable->state);
-      }
-      delete callable;
-    };
+    r->data[0] = reinterpret_cast<void*>(definition.invoke);
+    r->data[1] = definition.callable;
+    r->data[2] = reinterpret_cast<void*>(definition.destroy);
+    if (definition.destroy != nullptr) {
+      r->free_data = [](py::detail::function_record* freed) {
+        reinterpret_cast<void (*)(void*)>(freed->data[2])(freed->data[1]);
+      };
+    }
     r->impl = dispatch;
     r->nargs_pos = static_cast<std::uint16_t>(definition.parameter_count);
     r->name = const_cast<char*>(definition.name);
@@ -116,14 +111,13 @@ class Function : public py::cpp_function {
   }
 
   static py::handle dispatch(py::detail::function_call& call) {
-    const auto* callable = static_cast<const Callable*>(call.func.data[0]);
     std::uint64_t convert = 0;
     for (std::size_t i = 0; i < call.func.nargs; ++i) {
       convert |= std::uint64_t{call.args_convert[i]} << i;
     }
     static_assert(std::is_standard_layout_v<py::handle> && sizeof(py::handle) == sizeof(PyObject*));
     const auto* arguments = reinterpret_cast<PyObject* const*>(call.args.data());
-    return callable->invoke(callable->state, arguments, convert);
+    return reinterpret_cast<Invoke>(call.func.data[0])(call.func.data[1], arguments, convert);
   }
 };
 
@@ -180,19 +174,18 @@ bool load_sequence(PyObject* object, bool convert, const Sink& sink) {
   const auto add = [&](py::handle element) {
     return sink.add(sink.container, element.ptr(), convert);
   };
-  if (sink.indexed) {
-    const auto sequence = py::reinterpret_borrow<py::sequence>(elements);
-    for (std::size_t i = 0; i < size; ++i) {
-      if (!add(py::object(sequence[i]))) {
+  PyObject* list = elements.ptr();
+  if (PyTuple_CheckExact(list) || (PyList_CheckExact(list) && !sink.indexed)) {
+    for (Py_ssize_t i = 0; i < Py_SIZE(list); ++i) {  // as their iterators do, but faster
+      if (!add(py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list, i)))) {
         return false;
       }
     }
     return true;
   }
-  PyObject* list = elements.ptr();
-  if (PyList_CheckExact(list) || PyTuple_CheckExact(list)) {  // as their iterators do, but faster
-    for (Py_ssize_t i = 0; i < Py_SIZE(list); ++i) {
-      if (!add(py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list, i)))) {
+  if (sink.indexed) {
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!add(py::reinterpret_steal<py::object>(element(list, i)))) {
         return false;
       }
     }
