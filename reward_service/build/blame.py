@@ -9,7 +9,8 @@ build takes to say the same:
   a header that torch brings along (the stand-ins have the real CUDA headers);
 - in host code, where device and host pass both report an error on that line, neither of them
   about a name that both may lack;
-- from ptxas.
+- from ptxas;
+- from the linker, about a function that two sources define.
 
 One doubtful error makes the whole log doubtful, because errors follow from each other.
 """
@@ -75,6 +76,9 @@ _NO_TENSOR_MEMBER = re.compile(
 _OPENED = re.compile(r"using\s+namespace\s+(?:at|torch|c10|std|thrust|cub|cuda)\b")
 _QUALIFIER = re.compile(r"(?<!:)\b(\w+)\s*(?:<[^<>]*>)?\s*::")
 _QUOTES = str.maketrans("‘’", "''")
+_TWICE = re.compile(r"duplicate symbol: (.+)|multiple definition of [`'](.+?)'")
+_LINK_ERROR = re.compile(r"ld(?:\.lld)?: error:|undefined reference|multiple definition")
+_FUNCTION = re.compile(r"\(|^PyInit_")
 _OTHER_MESSAGE = re.compile(r"\S.*(?:\(\d+\)|:\d+):? (?:\d+: )?(?:warning|note|remark)\b")
 
 
@@ -121,7 +125,7 @@ def judge(
     Running out of time or memory is not decided here.
     """
     if kind == "link":
-        return Fall(f"link: {_first_line(log)}")
+        return _of_link(log)
     device, host = (log, other) if kind == "device" else (other, log)
     if device is None:
         return Fall(f"host pass alone: {_first_line(log)}")
@@ -217,6 +221,19 @@ def _foreign(name: str, whole: str) -> bool:
         return False
     declared = rf"\b(?:namespace|struct|class|union|enum|using|typename)\s+{re.escape(head)}\b"
     return re.search(rf"{declared}|\btypedef\b[^;]*\b{re.escape(head)}\s*;", whole) is None
+
+
+def _of_link(log: str) -> Final | Fall:
+    """A function that two sources define is defined twice in the stock build as well. Variables
+    are not sure (nvcc hides those of the device), nor is what this rung has given a name."""
+    twice = list(
+        dict.fromkeys(found[1] or found[2] for found in _TWICE.finditer(log.translate(_QUOTES)))
+    )
+    others = [line for line in log.splitlines() if _LINK_ERROR.search(line)]
+    sure = all(_FUNCTION.search(n) and "rs_local" not in n for n in twice)
+    if not twice or not sure or any(not _TWICE.search(line.translate(_QUOTES)) for line in others):
+        return Fall(f"link: {_first_line(log)}")
+    return Final("\n".join(f"defined twice: {name}"[:400] for name in twice[:_MAX_LINES]))
 
 
 def _of_ptxas(log: str, whole: str) -> Final | Fall:

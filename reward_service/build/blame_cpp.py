@@ -1,8 +1,9 @@
-"""Whether a failed pass over a C++ candidate is the candidate's fault.
+"""Whether a failed pass over a C++ source is the candidate's fault.
 
 That pass is the stock rung's in compiler, flags and headers, but for what <torch/extension.h>
 holds and our prefix does not: pybind11, torch::nn and the like. So an error is final unless it may
-come from one of the words that are lacking.
+come from one of the words that are lacking. Where another compiler than the stock rung's has
+spoken, only what no compiler takes is final: bad syntax and names that nobody declares.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ _ERROR = re.compile(
 )
 _QUOTED = re.compile(r"'([^']*)'")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_ANY_COMPILER = re.compile(r"expected |use of undeclared identifier ")
 _BINDING = frozenset({"py", "pybind11"})
 _MOST = 4
 
 
-def judge(log: str, sources: Mapping[str, str], lacking: Collection[str]) -> Final | Fall:
+def judge(
+    log: str, sources: Mapping[str, str], lacking: Collection[str], *, same_compiler: bool = True
+) -> Final | Fall:
     """Whose fault a failed pass is.
 
     `sources`: the text given to it, by the name that its `#line` directives use; `lacking`: every
@@ -38,6 +42,8 @@ def judge(log: str, sources: Mapping[str, str], lacking: Collection[str]) -> Fin
         words = set(_WORD.findall(f"{lines[number - 1]} {named}"))
         if unknown := (words & _BINDING) | words.intersection(lacking):
             return Fall(f"{min(unknown)} in line {number}: {error['told'][:160]}")
+        if not same_compiler and not _ANY_COMPILER.match(error["told"]):
+            return Fall(f"{name}: {error['told'][:160]}")
         own.append(f"{name}{error[0].removeprefix(error['file'])}"[:400])
     if not own:
         return Fall(log.strip().rpartition("\n")[2][:160] or "the compiler said nothing")

@@ -117,9 +117,12 @@ class Rung:
                     return end.finding
                 logs.setdefault(each.file, {})[each.kind] = end.log
         fall: Fall | None = None
-        for log in logs.values():
-            if kind == "cpu":
-                verdict = blame_cpp.judge(log["host"], plan.texts, self.precompiled.lacking)
+        for file, log in logs.items():
+            if not file.endswith(_CUDA) or kind == "cpu":
+                same = plan.compiler == self.toolchain.cxx
+                verdict = blame_cpp.judge(
+                    log["host"], plan.texts, self.precompiled.lacking, same_compiler=same
+                )
             elif "device" in log:
                 verdict = blame.judge("device", log["device"], plan.texts, log.get("host"))
             else:
@@ -152,7 +155,10 @@ class Rung:
             return Compiled(bench.objects / MODULE, "split")
         if ended.finding.reason is not Reason.BUILD_FAILED:
             return ended.finding
-        return Fall(f"link: {ended.finding.message[:200]}")
+        verdict = blame.judge("link", ended.log, {})
+        if isinstance(verdict, Final):
+            return Finding(Reason.BUILD_FAILED, verdict.message)
+        return Fall(verdict.reason)
 
 
 class _Plan:
@@ -172,7 +178,9 @@ class _Plan:
         self.pairs: list[tuple[str, str]] = []
         """Of each CUDA source, the fat binary and the host object."""
         self._rung, self._flags, self._header = rung, flags, header
+        self.compiler = header.compiler
         self._arch, self._module = flags.target(arch), module
+        self._before = stock.preamble(call)
         self.unsuitable: str | None = None
         """Why there are no host passes; the device passes may still find an error."""
         self.texts = stock.own_sources(call)
@@ -208,7 +216,7 @@ class _Plan:
         tools = self._rung.toolchain
         made, file = f"{number}.fatbin", f"device/{number}.cu"
         arch = self._arch.replace(".", "")
-        whole = "\n".join(self.texts.values())
+        whole = "\n".join([*self._before.get(name, ()), *self.texts.values()])
         argv = [
             *(str(tools.nvcc), "-fatbin", "--no-compress"),
             *("-ccbin", str(tools.cxx)),
@@ -223,7 +231,8 @@ class _Plan:
         ]
         if not any(flag.startswith(("-std=", "--std=")) for flag in self._flags.nvcc):
             argv.append(tools.standard)
-        self.files[file] = f'#line 1 "{name}"\n{self.texts[name]}'
+        before = "".join(f"{line}\n" for line in self._before.get(name, ()))
+        self.files[file] = f'{before}#line 1 "{name}"\n{self.texts[name]}'
         self.passes.append(_Pass("device", name, Command((*argv, file), made)))
 
     def _host_pass(self, number: int, name: str, text: str) -> None:

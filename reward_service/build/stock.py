@@ -57,7 +57,7 @@ class Plan:
 def plan(call: ExtensionCall, flags: Flags, arch: str, module: str, toolchain: Toolchain) -> Plan:
     """Plan the build of `call` as the module `module` for the compute capability `arch`."""
     files = sources_of(call)
-    before = _preamble(call)
+    before = preamble(call)
     compiled = [name for name in files if name not in {h for h, _ in call.headers}]
     if call.with_cuda and not toolchain.links_cuda:
         files[f"{_STAND_IN}/{_STAND_IN_HEADER}"] = (
@@ -101,7 +101,7 @@ def build(plan: Plan, bench: Workbench) -> Compiled | Finding:
 def sources_of(call: ExtensionCall) -> dict[str, str]:
     """The files that torch would write, or was given, for this call: name and text."""
     files = own_sources(call)
-    for name, lines in _preamble(call).items():
+    for name, lines in preamble(call).items():
         files[name] = "\n".join([*lines, files[name]])
     return files
 
@@ -116,7 +116,7 @@ def own_sources(call: ExtensionCall) -> dict[str, str]:
     return {**files, **{name: text for name, text in call.headers if name not in files}}
 
 
-def _preamble(call: ExtensionCall) -> dict[str, tuple[str, ...]]:
+def preamble(call: ExtensionCall) -> dict[str, tuple[str, ...]]:
     """The lines that torch puts before the candidate's, by file."""
     if call.kind == "load" or call.no_implicit_headers:
         return {}

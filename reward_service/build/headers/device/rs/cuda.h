@@ -63,6 +63,26 @@ CUDAStream getDefaultCUDAStream(DeviceIndex = -1);
 CUDAStream getCurrentCUDAStream(DeviceIndex = -1);
 void setCurrentCUDAStream(CUDAStream);
 
+struct CUDAEvent {
+  CUDAEvent() noexcept;
+  explicit CUDAEvent(unsigned int) noexcept;
+  CUDAEvent(CUDAEvent&&) noexcept;
+  CUDAEvent& operator=(CUDAEvent&&) noexcept;
+  ~CUDAEvent();
+  operator cudaEvent_t() const;
+  std::optional<Device> device() const;
+  bool isCreated() const;
+  DeviceIndex device_index() const;
+  cudaEvent_t event() const;
+  bool query() const;
+  void record();
+  void recordOnce(const CUDAStream&);
+  void record(const CUDAStream&);
+  void block(const CUDAStream&);
+  float elapsed_time(const CUDAEvent&) const;
+  void synchronize() const;
+};
+
 struct CUDAGuard {
   explicit CUDAGuard(DeviceIndex);
   explicit CUDAGuard(Device);
