@@ -34,6 +34,10 @@ _CUDA = (".cu", ".cuh")
 _HEADERS = (".h", ".hh", ".hpp", ".cuh", ".inl")
 _HOST_IS_DROPPED = re.compile(r"-O\S*|-w|-W\S*|-g\d?|-pipe|-pthread|-fPIC|-march=\S+|-mtune=\S+")
 """Host flags without a meaning for code that only checks, allocates and launches."""
+_FROM_CUDA = re.compile(
+    r"\b(?:(?:at|c10)::cuda\b|cuda[A-Z]\w*|(?:C10|AT)_CUDA_\w+|__half2?\b|__nv_bfloat\w+|dim3\b)"
+)
+_INCLUDES_CUDA = re.compile(r"#\s*include\s*[<\"](?:cuda|cublas|(?:ATen|c10)/cuda)")
 _CHANGES_HOST = re.compile(r"--?default-stream.*")
 
 
@@ -199,6 +203,8 @@ class _Plan:
             if call.with_cuda and name.endswith(_CUDA):
                 self._device_pass(number, name)
                 self.pairs.append((f"{number}.fatbin", f"{number}.o"))
+            elif call.with_cuda and _borrows(self.texts[name]):
+                self.unsuitable = f"{name} uses CUDA's names without a header for them"
             if self.unsuitable is None:
                 self._host_pass(number, name, host[name])
 
@@ -251,6 +257,12 @@ class _Plan:
         ]
         self.files[file] = f'#line 1 "{name}"\n{text}'
         self.passes.append(_Pass("host", name, Command(tuple(argv), made)))
+
+
+def _borrows(text: str) -> bool:
+    """Whether a C++ source lives on headers that it does not include: the precompiled header
+    holds them for all sources of CUDA candidates, <torch/extension.h> does not."""
+    return _FROM_CUDA.search(text) is not None and _INCLUDES_CUDA.search(text) is None
 
 
 def _cuda_host_flags(flags: Flags) -> tuple[str, ...] | Fall:
