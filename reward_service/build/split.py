@@ -34,10 +34,12 @@ _CUDA = (".cu", ".cuh")
 _HEADERS = (".h", ".hh", ".hpp", ".cuh", ".inl")
 _HOST_IS_DROPPED = re.compile(r"-O\S*|-w|-W\S*|-g\d?|-pipe|-pthread|-fPIC|-march=\S+|-mtune=\S+")
 """Host flags without a meaning for code that only checks, allocates and launches."""
-_FROM_CUDA = re.compile(
-    r"\b(?:(?:at|c10)::cuda\b|cuda[A-Z]\w*|(?:C10|AT)_CUDA_\w+|__half2?\b|__nv_bfloat\w+|dim3\b)"
+_BORROWED = (
+    (r"\b(?:at|c10)::cuda\b|\b(?:C10|AT)_CUDA_", r"(?:ATen|c10)/cuda/"),
+    (r"\bcuda[A-Z]|\bdim3\b", r"(?:(?:ATen|c10)/cuda/|cuda|cublas|device_|driver_)"),
+    (r"\b__half|\bhalf2?\b|\b__nv_bfloat", r"(?:ATen|c10)/cuda/|cuda_[bf]"),
 )
-_INCLUDES_CUDA = re.compile(r"#\s*include\s*[<\"](?:cuda|cublas|(?:ATen|c10)/cuda)")
+"""Names, and what a header must begin with to bring them."""
 _CHANGES_HOST = re.compile(r"--?default-stream.*")
 
 
@@ -262,7 +264,11 @@ class _Plan:
 def _borrows(text: str) -> bool:
     """Whether a C++ source lives on headers that it does not include: the precompiled header
     holds them for all sources of CUDA candidates, <torch/extension.h> does not."""
-    return _FROM_CUDA.search(text) is not None and _INCLUDES_CUDA.search(text) is None
+    return any(
+        re.search(names, text) is not None
+        and re.search(rf"#\s*include\s*[<\"]{headers}", text) is None
+        for names, headers in _BORROWED
+    )
 
 
 def _cuda_host_flags(flags: Flags) -> tuple[str, ...] | Fall:
