@@ -126,9 +126,7 @@ class Precompiled:
         compiler = (tools.clang if kind == "cuda" else None) or tools.cxx
         if compiler is None:
             raise InfrastructureError("there is no C++ compiler")
-        # Host code of CUDA candidates has one level of optimisation: it only launches.
-        given = [f for f in flags if f != tools.standard]
-        wanted = ("-O2", *mode(given)) if kind == "cuda" else mode(given)
+        wanted = mode(f for f in flags if f != tools.standard)
         version = tools.clang_version if compiler == tools.clang else tools.cxx_version
         parts = [kind, compiler, version or "", *self.flags(kind), *wanted]
         name = self._hash(parts, f"prefix_{kind}.h", "common", "missing")

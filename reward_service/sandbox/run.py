@@ -30,6 +30,8 @@ Limit = Literal["memory", "cpu", "file_size"]
 
 _LAUNCH = str(Path(__file__).with_name("launch.py"))
 _LOOK_S = 0.1
+_LOOK_SHARE = 50.0
+"""Times that a look at the process table has taken, before the next one."""
 _BY_SIGNAL: dict[int, Limit] = {-signal.SIGXCPU: "cpu", -signal.SIGXFSZ: "file_size"}
 
 
@@ -66,7 +68,8 @@ def run(
 
     `cwd` is the working directory, by default the confinement's scratch. `exposed` are trees that
     the command reads, to be made reachable where a closed directory is above them; the scratch
-    directory is added. `memory_bytes` bounds the tree's memory, looked at ten times a second.
+    directory is added. `memory_bytes` bounds the tree's memory, looked at ten times a second, or
+    less often where that would take a fiftieth of the time.
     `poll` is called as often; what it raises ends the command and is raised again. `channel` is a
     descriptor that the command gets as its 3.
 
@@ -160,11 +163,13 @@ class _Watch:
                 self.timed_out = True
                 return
             if now >= look:
-                look = now + _LOOK_S
                 poll()
                 if memory_bytes is not None and self._tree.memory_bytes() > memory_bytes:
                     self.limit = "memory"
                     return
+                # Many builders side by side must not spend their cores on looking at each other.
+                took = time.monotonic() - now
+                look = now + max(_LOOK_S, _LOOK_SHARE * took)
             wait_s = max(0.0, min(look, deadline) - time.monotonic())
             ready = {fd for fd, _ in waiter.poll(1e3 * wait_s)}
             if self._status.fileno() in ready:

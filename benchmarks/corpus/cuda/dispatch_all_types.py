@@ -25,11 +25,11 @@ __global__ void parity_kernel(const T* x, T* y, long n) {
     if (i < n) y[i] = x[i] & T(1);
 }
 
-torch::Tensor clamp_min(torch::Tensor x, torch::Scalar low) {
+torch::Tensor clamp_min(torch::Tensor x, double low) {
     auto y = torch::empty_like(x);
     long n = x.numel();
     AT_DISPATCH_ALL_TYPES(x.scalar_type(), "clamp_min", [&] {
-        clamp_min_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), low.to<scalar_t>(), n);
+        clamp_min_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), static_cast<scalar_t>(low), n);
     });
     return y;
 }
@@ -44,7 +44,7 @@ torch::Tensor parity(torch::Tensor x) {
 }
 """
 
-CPP_SRC = r"""torch::Tensor clamp_min(torch::Tensor x, torch::Scalar low);
+CPP_SRC = r"""torch::Tensor clamp_min(torch::Tensor x, double low);
 torch::Tensor parity(torch::Tensor x);"""
 
 ext = load_inline(
