@@ -18,7 +18,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reward_service.build import blame, blame_cpp, device_pass, kernels, stock
+from reward_service.build import (
+    blame,
+    blame_cpp,
+    device_pass,
+    kernels,
+    main_source,
+    stock,
+)
 from reward_service.build.blame import Fall, Final
 from reward_service.build.elf import MalformedError
 from reward_service.build.flags import Flags
@@ -34,15 +41,6 @@ _CUDA = (".cu", ".cuh")
 _HEADERS = (".h", ".hh", ".hpp", ".cuh", ".inl")
 _HOST_IS_DROPPED = re.compile(r"-O\S*|-w|-W\S*|-g\d?|-pipe|-pthread|-fPIC|-march=\S+|-mtune=\S+")
 """Host flags without a meaning for code that only checks, allocates and launches."""
-_BORROWED = (
-    (r"\b(?:at|c10)::cuda\b|\b(?:C10|AT)_CUDA_", r"(?:ATen|c10)/cuda/"),
-    (r"\bcuda[A-Z]|\bdim3\b", r"(?:(?:ATen|c10)/cuda/|cuda|cublas|device_|driver_)"),
-    (r"\b__half|\bhalf2?\b|\b__nv_bfloat", r"(?:ATen|c10)/cuda/|cuda_[bf]"),
-)
-"""Names, and what a header must begin with to bring them."""
-_MORE_THAN_DECLARES = re.compile(
-    r"[{}=]|#\s*(?!include\b)\w|\b(?:using|namespace|static|template|typedef|extern)\b"
-)
 _CHANGES_HOST = re.compile(r"--?default-stream.*")
 
 
@@ -213,11 +211,15 @@ class _Plan:
             self.files[f"device/{name}"] = self.texts[name]
             self.files[f"host/{name}"] = host[name]
         sources = [name for name in self.texts if name not in own]
-        if self.unsuitable is None and _merges(call):
+        if self.unsuitable is None and main_source.merges(call):
             sources.remove("main.cpp")
             host["cuda.cu"] += f'\n#line 1 "main.cpp"\n{host["main.cpp"]}'
             self.merged = True
-        if call.with_cuda and "main.cpp" in self.texts and _borrows(self.texts["main.cpp"]):
+        if (
+            call.with_cuda
+            and "main.cpp" in self.texts
+            and main_source.borrows(self.texts["main.cpp"])
+        ):
             self.unsuitable = "main.cpp uses CUDA's names without a header for them"
         for number, name in enumerate(sources):
             if call.with_cuda and name.endswith(_CUDA):
@@ -275,29 +277,6 @@ class _Plan:
         ]
         self.files[file] = f'#line 1 "{name}"\n{text}'
         self.passes.append(_Pass("host", name, Command(tuple(argv), made)))
-
-
-def _merges(call: ExtensionCall) -> bool:
-    """Whether main.cpp means the same at the end of cuda.cu: it only declares what is defined
-    there, and binds. That saves a pass, a third of a build's work."""
-    if not call.cuda_sources:
-        return False
-    declared, cuda = "\n".join(call.cpp_sources), "\n".join(call.cuda_sources)
-    if _MORE_THAN_DECLARES.search(declared):
-        return False
-    macros = set(re.findall(r"#\s*define\s+(\w+)", cuda))
-    functions = {name for name, _ in call.functions or ()}
-    return not macros & (functions | set(re.findall(r"\w+", declared)))
-
-
-def _borrows(text: str) -> bool:
-    """Whether a C++ source lives on headers that it does not include: the precompiled header
-    holds them for all sources of CUDA candidates, <torch/extension.h> does not."""
-    return any(
-        re.search(names, text) is not None
-        and re.search(rf"#\s*include\s*[<\"]{headers}", text) is None
-        for names, headers in _BORROWED
-    )
 
 
 def _cuda_host_flags(flags: Flags) -> tuple[str, ...] | Fall:
