@@ -131,7 +131,7 @@ class Rung:
         if not call.is_python_module:
             return Fall("source: not a Python module")
         kind: Kind = "cuda" if call.with_cuda else "cpu"
-        kept = _cuda_host_flags(flags) if call.with_cuda else flags.cxx
+        kept = _cuda_host_flags(flags, self.toolchain.standard) if call.with_cuda else flags.cxx
         if isinstance(kept, Fall):
             return kept
         header = self.precompiled.header(kind, kept)
@@ -311,24 +311,24 @@ def _borrows(text: str) -> bool:
     )
 
 
-def _cuda_host_flags(flags: Flags) -> tuple[str, ...] | Fall:
+def _cuda_host_flags(flags: Flags, standard: str) -> tuple[str, ...] | Fall:
     """The host flags of a CUDA candidate that a precompiled header must share."""
     host = [*flags.cxx]
     words = iter(flags.nvcc)
+    of_cxx = of_nvcc = standard
     for word in words:
         if word in ("-Xcompiler", "--compiler-options"):
             host.append(next(words))
         elif word.startswith(("-std=", "--std=")):
-            host.append(word.replace("--std", "-std"))
+            of_nvcc = word.replace("--std", "-std")
         elif _CHANGES_HOST.fullmatch(word) or _LANGUAGE.match(word):
             return Fall(f"flags: {word}")
-    kept = []
     for flag in host:
         if flag.startswith("-std="):
-            kept.append(flag)
+            of_cxx = flag
         elif _LANGUAGE.match(flag) or not _HOST_IS_HARMLESS.fullmatch(flag):
             return Fall(f"flags: {flag}")
-    return tuple(dict.fromkeys(kept))
+    return (of_cxx,) if of_cxx == of_nvcc else Fall(f"flags: {of_cxx} beside {of_nvcc}")
 
 
 def _defines(given: Sequence[str]) -> list[str]:

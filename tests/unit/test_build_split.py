@@ -60,6 +60,8 @@ def test_flags_without_a_header_yet_get_one_made(tmp_path: Path, ready: Toolchai
         Flags(cxx=("-fno-exceptions",)),
         Flags(nvcc=("-DKERNEL=__global__",)),
         Flags(nvcc=("-DRS_VARIABLE",)),
+        Flags(cxx=("-std=c++20",), nvcc=("-std=c++17",)),
+        Flags(cxx=("-Ofast",)),
         Flags(nvcc=("-U__CUDACC__",)),
     ],
 )
