@@ -48,7 +48,7 @@ _BROUGHT_ALONG = re.compile(
     r"(?:AT|C10|TORCH|THO|TH[CP]|CAFFE2?|PYBIND11|CU|CUDA|CUDART|CUB|GPU|HIP|NV|PY|FE)_\w+|"
     r"\w*(?i:half|bfloat|bf16|fp\d|complex|accessor|ptrtraits|dispatch|assert|tensor)\w*|"
     r"(?:cu|Py|gpu|fast)[A-Z]\w*|_?_nv_\w+|__h[a-z]\w*|h2?(?:exp|log|r?sqrt|rcp|sin|cos|tanh|ceil|floor|div)\w*|Scalar\w*|k[A-Z]\w*|"
-    r"[DPV]?(?:CHECK|LOG)\w*|errno|va_\w+|std|thrust|cub|cuda|nvcuda|cooperative_groups|"
+    r"[DPV]?(?:CHECK|LOG)\w*|E[A-Z0-9]{2,}|(?:SIG|SYS_|STD|SEEK_|PTHREAD_)\w+|\w+_FILENO|errno|va_\w+|std|thrust|cub|cuda|nvcuda|cooperative_groups|"
     r"optional|nullopt|string|vector|tuple|irange|IntArrayRef|Device|Dtype"
 )
 """Unqualified names that may come from a header that torch includes and the stand-ins do not."""
@@ -220,7 +220,7 @@ def _foreign(name: str, whole: str) -> bool:
     if re.fullmatch(r"(?:u?(?:char|short|int|long|longlong)|float|double)[1-4]|dim3", head):
         return False
     declared = rf"\b(?:namespace|struct|class|union|enum|using|typename)\s+{re.escape(head)}\b"
-    return re.search(rf"{declared}|\btypedef\b[^;]*\b{re.escape(head)}\s*;", whole) is None
+    return re.search(rf"{declared}|\btypedef\b[^;\n]{0, 300}\b{re.escape(head)}\s*;", whole) is None
 
 
 def _of_link(log: str) -> Final | Fall:

@@ -36,6 +36,8 @@ def judge(
     for error in _ERROR.finditer(log):
         name, number = error["file"].rpartition("/")[2], int(error["line"])
         lines = sources.get(name, "").splitlines()
+        if error["told"].partition(":")[0] in sources and "No such file" in error["told"]:
+            return Fall(f"{name} includes a source: {error['told'][:160]}")
         if not 1 <= number <= len(lines):
             return Fall(f"{name}: {error['told'][:160]}")
         named = " ".join(_QUOTED.findall(error["told"]))

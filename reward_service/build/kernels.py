@@ -57,7 +57,8 @@ class Unit:
     kernels: tuple[str, ...]
     variables: tuple[Variable, ...]
     missing: tuple[str, ...]
-    """Stubs and variables of the object that the fat binary lacks, or that cannot be linked to."""
+    """Stubs and variables of the object that the fat binary lacks, or that cannot be linked to, and
+    kernels that have become no stubs."""
 
 
 def device_side(fatbin: bytes) -> DeviceSide:
@@ -97,13 +98,17 @@ def unit(fatbin_name: str, fatbin: bytes, host_object: bytes) -> Unit:
     device = device_side(fatbin)
     image = Image(memoryview(host_object))
     kernels, variables, missing = [], [], []
-    for name, linkable in sorted(_stubs(image).items()):
+    stubs = _stubs(image)
+    for name, linkable in sorted(stubs.items()):
         if linkable and name in device.kernels and _ASSEMBLER_NAME.fullmatch(name):
             kernels.append(name)
         else:
             missing.append(name)
     for symbol in image.symbols:
         section = image.section_of(symbol)
+        if symbol.kind == FUNCTION and section is not None and symbol.name not in stubs:
+            # Where the source says in an unusual way that it is a kernel, the host has its body.
+            missing += [symbol.name] if symbol.name in device.kernels else []
         if section is None or symbol.kind != OBJECT or section.name not in _VARIABLE_SECTIONS:
             continue
         known = symbol.name in device.variables and symbol.binding != LOCAL

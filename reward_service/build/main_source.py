@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from reward_service.build.flags import Flags
 from reward_service.formats.extension_call import ExtensionCall
 
 _BORROWED = (
@@ -17,10 +18,10 @@ _MORE_THAN_DECLARES = re.compile(
 )
 
 
-def merges(call: ExtensionCall) -> bool:
+def merges(call: ExtensionCall, flags: Flags) -> bool:
     """Whether main.cpp means the same at the end of cuda.cu: it only declares what is defined
     there, and binds. That saves a pass, a third of a build's work."""
-    if not call.cuda_sources:
+    if not call.cuda_sources or any(f.startswith(("-D", "-U")) for f in (*flags.cxx, *flags.nvcc)):
         return False
     declared, cuda = "\n".join(call.cpp_sources), "\n".join(call.cuda_sources)
     if _MORE_THAN_DECLARES.search(declared):

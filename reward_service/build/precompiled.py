@@ -117,8 +117,10 @@ class Precompiled:
     @cached_property
     def identity(self) -> str:
         """Hash of all that makes a module of the split rung differ, but for its own flags."""
-        compilers = [self.toolchain.clang_version or "", self.toolchain.describe(cuda=True)]
-        return self._hash(compilers, ".")
+        parts = [self.toolchain.clang_version or "", self.toolchain.describe(cuda=True)]
+        code = sorted(HEADERS.parent.rglob("*.py"))
+        parts += [hashlib.sha256(path.read_bytes()).hexdigest() for path in code]
+        return self._hash(parts, ".")
 
     def header(self, kind: Kind, flags: Iterable[str]) -> Header:
         """The header for a pass with these flags of a candidate."""

@@ -39,9 +39,26 @@ from reward_service.schemas import Reason
 
 _CUDA = (".cu", ".cuh")
 _HEADERS = (".h", ".hh", ".hpp", ".cuh", ".inl")
-_HOST_IS_DROPPED = re.compile(r"-O\S*|-w|-W\S*|-g\d?|-pipe|-pthread|-fPIC|-march=\S+|-mtune=\S+")
-"""Host flags without a meaning for code that only checks, allocates and launches."""
+_HOST_IS_HARMLESS = re.compile(
+    r"-O[0-3sg]?|-[DU].*|-w|-W\S*|-g\d?|-pipe|-pthread|-fPIC|-march=\S+|-mtune=\S+"
+)
+"""Macros, and flags without a meaning for host code that only checks, allocates and launches."""
 _CHANGES_HOST = re.compile(r"--?default-stream.*")
+_LANGUAGE = re.compile(
+    r"-[DU](?:RS_|rs_|REWARD_SERVICE|__CUDA(?:CC|_ARCH)|__(?:global|device|host|constant|shared)__)"
+    r"|-D.*__(?:global|device|host|constant|shared)__"
+)
+"""Macros that a reading of the text alone would have to know."""
+_OF_HALF = re.compile(r"-U__CUDA_NO_\w+")
+"""Operators that the host's precompiled header lacks: where host code needs one, it fails."""
+_CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:el)?if(?:n?def)?\b((?:\\\r?\n|[^\n])*)", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ASKED = re.compile(r"(?:TORCH|PYBIND11)_VERSION\w*|__COUNTER__")
+_OF_TORCH = re.compile(r"(?:TORCH|AT|C10|CAFFE2|PYBIND11|PY)_(?!EXTENSION_NAME\b)\w+|__CUDA_NO_\w+")
+_OF_COMPILER = re.compile(
+    r"__(?:clang|GNU[CG]|llvm|has_(?:builtin|attribute|feature|extension)|OPTIMIZE|FAST_MATH)\w*"
+    r"|__VERSION__"
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +85,8 @@ class Rung:
         header = self._header(call, flags)
         if isinstance(header, Fall):
             return header
+        if asked := self._asked(call, header):
+            return Fall(f"source: it asks for {asked}")
         plan = _Plan(self, call, flags, arch, module, header)
         bench.write(plan.files, own={p.file: 0 for p in plan.passes})
         ended = bench.run_all([p.command for p in plan.passes], together=False)
@@ -92,12 +111,28 @@ class Rung:
         objects = [p.command.output for p in plan.passes if p.kind == "host"]
         return self._link(call, flags, units, objects, bench)
 
+    def _asked(self, call: ExtensionCall, header: Header) -> str | None:
+        """A macro that the source asks for, and that the passes may answer unlike stock's."""
+        for text in stock.sources_of(call).values():
+            if found := _ASKED.search(text):
+                return found.group()
+            for condition in _CONDITION.finditer(text):
+                for name in (found[0] for found in _NAME.finditer(condition[1])):
+                    if call.with_cuda and _OF_TORCH.fullmatch(name):
+                        return name
+                    if header.compiler != self.toolchain.cxx and _OF_COMPILER.fullmatch(name):
+                        return name
+                    known = name == "defined" or name.startswith("__")
+                    if not known and name in self.precompiled.lacking:
+                        return name
+        return None
+
     def _header(self, call: ExtensionCall, flags: Flags) -> Header | Fall:
         """The precompiled header for the call, if it is there; else it is asked for."""
         if not call.is_python_module:
             return Fall("source: not a Python module")
         kind: Kind = "cuda" if call.with_cuda else "cpu"
-        kept = _cuda_host_flags(flags) if call.with_cuda else flags.cxx
+        kept = _cuda_host_flags(flags, self.toolchain.standard) if call.with_cuda else flags.cxx
         if isinstance(kept, Fall):
             return kept
         header = self.precompiled.header(kind, kept)
@@ -211,7 +246,7 @@ class _Plan:
             self.files[f"device/{name}"] = self.texts[name]
             self.files[f"host/{name}"] = host[name]
         sources = [name for name in self.texts if name not in own]
-        if self.unsuitable is None and main_source.merges(call):
+        if self.unsuitable is None and main_source.merges(call, flags):
             sources.remove("main.cpp")
             host["cuda.cu"] += f'\n#line 1 "main.cpp"\n{host["main.cpp"]}'
             self.merged = True
@@ -235,12 +270,16 @@ class _Plan:
             for index, (name, text) in enumerate(self.texts.items())
             if name.endswith((*_CUDA, *_HEADERS))
         }
+        local = any("rs_local_" in split[name].device for name in own & set(split))
+        if local and len(self.texts) > len(own) + 1:
+            # Each source that includes it has its own, and both may be compiled differently.
+            raise UnsuitableError("a header with names that each source has for itself")
         host.update({name: both.host for name, both in split.items()})
         self.texts.update({name: both.device for name, both in split.items()})
 
     def _device_pass(self, number: int, name: str) -> None:
         tools = self._rung.toolchain
-        made, file = f"{number}.fatbin", f"device/{number}.cu"
+        made, file = f"{number}.fatbin", f"{number}.device.cu"
         arch = self._arch.replace(".", "")
         whole = "\n".join([*self._before.get(name, ()), *self.texts.values()])
         argv = [
@@ -263,8 +302,9 @@ class _Plan:
 
     def _host_pass(self, number: int, name: str, text: str) -> None:
         rung, header = self._rung, self._header
-        file, made = f"host/{number}.cpp", f"{number}.o"
-        own = _defines(self._flags) if header.kind == "cuda" else self._flags.cxx
+        file, made = f"{number}.host.cpp", f"{number}.o"
+        given = self._flags.nvcc if name.endswith(_CUDA) else self._flags.cxx
+        own = _defines(given) if header.kind == "cuda" else self._flags.cxx
         argv = [
             header.compiler,
             *header.use,
@@ -279,29 +319,29 @@ class _Plan:
         self.passes.append(_Pass("host", name, Command(tuple(argv), made)))
 
 
-def _cuda_host_flags(flags: Flags) -> tuple[str, ...] | Fall:
+def _cuda_host_flags(flags: Flags, standard: str) -> tuple[str, ...] | Fall:
     """The host flags of a CUDA candidate that a precompiled header must share."""
     host = [*flags.cxx]
     words = iter(flags.nvcc)
+    of_cxx = of_nvcc = standard
     for word in words:
         if word in ("-Xcompiler", "--compiler-options"):
             host.append(next(words))
         elif word.startswith(("-std=", "--std=")):
-            host.append(word.replace("--std", "-std"))
-        elif _CHANGES_HOST.fullmatch(word):
+            of_nvcc = word.replace("--std", "-std")
+        elif _CHANGES_HOST.fullmatch(word) or _LANGUAGE.match(word):
             return Fall(f"flags: {word}")
-    kept = []
     for flag in host:
         if flag.startswith("-std="):
-            kept.append(flag)
-        elif not (_HOST_IS_DROPPED.fullmatch(flag) or flag.startswith(("-D", "-U"))):
+            of_cxx = flag
+        elif _LANGUAGE.match(flag) or not _HOST_IS_HARMLESS.fullmatch(flag):
             return Fall(f"flags: {flag}")
-    return tuple(dict.fromkeys(kept))
+    return (of_cxx,) if of_cxx == of_nvcc else Fall(f"flags: {of_cxx} beside {of_nvcc}")
 
 
-def _defines(flags: Flags) -> list[str]:
-    """The macros of a CUDA candidate, which its host side sees as well."""
-    return [f for f in (*flags.cxx, *flags.nvcc) if f.startswith(("-D", "-U"))]
+def _defines(given: Sequence[str]) -> list[str]:
+    """The macros among the flags of one of a CUDA candidate's compilers."""
+    return [f for f in given if f.startswith(("-D", "-U")) and not _OF_HALF.fullmatch(f)]
 
 
 def _isystem(paths: Sequence[str]) -> list[str]:

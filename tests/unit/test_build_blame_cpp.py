@@ -60,3 +60,8 @@ def test_a_directory_before_the_name_is_not_told() -> None:
     assert told(error(3, "expected ';'", "host/main.cpp")) == Final(
         "main.cpp:3:3: error: expected ';'"
     )
+
+
+def test_a_source_that_includes_another_is_for_the_stock_rung() -> None:
+    log = "main.cpp:1:10: fatal error: main.cpp: No such file or directory\n"
+    assert isinstance(told(log), Fall)

@@ -74,6 +74,14 @@ def test_an_object_s_stubs_and_variables_are_matched(compiler: str) -> None:
 
 
 @needs_nvcc
+def test_a_kernel_that_has_become_no_stub_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "x.cpp").write_text("void k(int n) {}\n")
+    command(COMPILERS[0], "-c", tmp_path / "x.cpp", "-o", tmp_path / "x.o")
+    unit = kernels.unit("x.fatbin", fatbin(), (tmp_path / "x.o").read_bytes())
+    assert unit.missing == ("_Z1ki",)
+
+
+@needs_nvcc
 def test_an_object_without_launches_registers_nothing(tmp_path: Path) -> None:
     (tmp_path / "x.cpp").write_text("int f() { return 1; }\n")
     command(COMPILERS[0], "-c", tmp_path / "x.cpp", "-o", tmp_path / "x.o")

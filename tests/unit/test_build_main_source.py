@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reward_service.build.flags import Flags
 from reward_service.build.main_source import borrows, merges
 from reward_service.formats.extension_call import ExtensionCall
 
@@ -29,7 +30,7 @@ def call(cpp: str, cuda: str = KERNELS, functions: tuple[str, ...] = ("f",)) -> 
     ],
 )
 def test_declarations_are_compiled_with_the_kernels(cpp: str) -> None:
-    assert merges(call(cpp))
+    assert merges(call(cpp), Flags())
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,12 @@ def test_declarations_are_compiled_with_the_kernels(cpp: str) -> None:
     ],
 )
 def test_what_might_mean_something_else_there_is_not(changed: ExtensionCall) -> None:
-    assert not merges(changed)
+    assert not merges(changed, Flags())
+
+
+def test_macros_of_one_compiler_only_keep_them_apart() -> None:
+    assert not merges(call("int f();"), Flags(cxx=("-DN=3",)))
+    assert not merges(call("int f();"), Flags(nvcc=("-UX",)))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from reward_service.build.blame import Fall
 from reward_service.build.flags import Flags
 from reward_service.build.precompiled import Precompiled
-from reward_service.build.split import Rung
+from reward_service.build.split import Rung, _defines
 from reward_service.build.toolchain import Toolchain
 from reward_service.formats.extension_call import ExtensionCall
 from tests.unit.test_build_precompiled import toolchain
@@ -58,12 +58,40 @@ def test_flags_without_a_header_yet_get_one_made(tmp_path: Path, ready: Toolchai
         Flags(nvcc=("-default-stream=per-thread",)),
         Flags(nvcc=("-Xcompiler", "-fopenmp")),
         Flags(cxx=("-fno-exceptions",)),
+        Flags(nvcc=("-DKERNEL=__global__",)),
+        Flags(nvcc=("-DRS_VARIABLE",)),
+        Flags(cxx=("-std=c++20",), nvcc=("-std=c++17",)),
+        Flags(cxx=("-Ofast",)),
+        Flags(nvcc=("-U__CUDACC__",)),
     ],
 )
 def test_host_flags_that_may_change_a_cuda_candidate_leave_the_rung(
     tmp_path: Path, ready: Toolchain, flags: Flags
 ) -> None:
     assert fall(ready, tmp_path / "headers", CUDA, flags).startswith("flags: -")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#if TORCH_VERSION_MAJOR >= 2\n#endif",
+        "#  ifdef C10_CUDA_CHECK\n#endif",
+        "#if A \\\n && defined(AT_CHECK)\n#endif",
+        "#ifndef PY_VERSION_HEX\n#endif",
+        "int x = __COUNTER__;",
+    ],
+)
+def test_what_the_passes_would_answer_unlike_stock_is_not_asked(
+    tmp_path: Path, ready: Toolchain, text: str
+) -> None:
+    call = replace(CUDA, cuda_sources=(text,))
+    reason = fall(ready, tmp_path / "headers", call, Flags())
+    assert reason.startswith("source: it asks for ")
+
+
+def test_each_compiler_of_a_cuda_candidate_has_its_own_macros() -> None:
+    given = ("-O3", "-DN=32", "-U__CUDA_NO_HALF_OPERATORS__", "-UM")
+    assert _defines(given) == ["-DN=32", "-UM"]
 
 
 def test_a_library_for_torchs_own_loader_is_for_the_stock_rung(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -319,7 +321,9 @@ def test_device_functions_that_host_code_names_keep_their_head() -> None:
         "template <float (*F)(float)> __global__ void k(float* x) { F(1); }\n"
         "void go() { k<f><<<1, 1>>>(0); }\n"
     )
-    assert host(text).splitlines()[0] == "__device__ float f(float x) { __builtin_trap(); }"
+    assert host(text).splitlines()[0] == (
+        "inline __device__ float f(float x) { __builtin_trap(); }"
+    )
 
 
 def test_functions_for_both_stay_where_host_code_names_them_or_what_names_them() -> None:
@@ -395,11 +399,36 @@ def test_macros_that_only_the_device_uses_need_not_be_understood() -> None:
         "int x = __CUDACC_VER_MAJOR__;",
         "__device__ void f() {\n#include <cmath>\n}",
         "__device__ struct { int a; } x;",
+        "#define F(n) __device__ float n(float x)\nF(f) { return x; }\nvoid g(int) { h(); }",
+        "#define BODY { return x; }\n__device__ float f(float x) BODY\nvoid g(int) { h(); }",
+        "#define RS_VARIABLE\n__device__ int x;",
+        "#define " + "/**/" * 64 + "1\n",
+        "#include " + "/**/" * 64 + "X\n",
     ],
 )
 def test_what_is_not_sure_is_left_to_the_stock_build(text: str) -> None:
     with pytest.raises(UnsuitableError):
         transform(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#define A "' + '\\"' * 200_000,
+        "#define A " + "/*a" * 100_000,
+        "int x = f" + "{}" * 200_000 + ";",
+        "/* */ " * 100_000,
+        "".join(f"#define A{i} A{i + 1}\n" for i in range(10_000)) + "A0 " * 50_000,
+        "".join(f"__device__ int f{i}() {{ return f{i + 1}(); }}\n" for i in range(5000, 0, -1))
+        + "int go() { return f1(); }",
+    ],
+    ids=["quotes", "comments", "brackets", "blanks", "macros", "calls"],
+)
+def test_no_text_takes_long(text: str) -> None:
+    begun = time.monotonic()
+    with contextlib.suppress(UnsuitableError):
+        transform(text)
+    assert time.monotonic() - begun < 20
 
 
 def test_deep_nesting_is_refused_not_a_crash() -> None:

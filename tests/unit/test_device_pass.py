@@ -218,3 +218,25 @@ def test_more_text_never_needs_less(some: list[str], more: list[str]) -> None:
 @given(st.text())
 def test_any_text_can_be_asked_about(text: str) -> None:
     assert all(flag.startswith("-DRS_NEEDS_") for flag in needs(text))
+
+
+@needs_nvcc
+def test_types_that_a_struct_may_hold_have_their_real_layout(
+    toolchain: Toolchain, tmp_path: Path
+) -> None:
+    layouts = {
+        "at::Tensor": (8, 8), "at::Scalar": (32, 16), "at::TensorOptions": (8, 2),
+        "at::Generator": (8, 8), "c10::Device": (2, 1), "c10::Storage": (8, 8),
+        "c10::IntArrayRef": (16, 8),
+        "caffe2::TypeMeta": (2, 2), "std::optional<at::Tensor>": (16, 8),
+    }  # fmt: skip
+    text = "#include <torch/types.h>\n" + "".join(
+        f"static_assert(sizeof({name}) == {size} && alignof({name}) == {align});\n"
+        for name, (size, align) in layouts.items()
+    )
+    stand_ins = compiled(toolchain, text, tmp_path / "x.cubin")
+    assert stand_ins.returncode == 0, stand_ins.stdout + stand_ins.stderr
+    (tmp_path / "real.cpp").write_text(text)
+    includes = [f for path in toolchain.includes for f in ("-isystem", path)]
+    argv = [str(toolchain.cxx), toolchain.standard, *includes, "-fsyntax-only", "real.cpp"]
+    subprocess.run(argv, cwd=tmp_path, check=True, timeout=170)

@@ -22,6 +22,8 @@ _NOT_FUNCTIONS = words(
     auto unsigned signed long short const constexpr static inline __asm__ asm throw sizeof
     """
 )
+_LONGEST = 512
+"""Tokens of a head: more are no program's, and each of its brackets asks about all of them."""
 
 
 @dataclass
@@ -68,11 +70,12 @@ class Reader:
         index = start
         while index < end:
             token = self._tokens[index]
-            following = after(self._tokens, index)
             text = token.text
             if token.blank or token.kind is Kind.DIRECTIVE or text == ";":
                 index += 1
-            elif text == "namespace" or (text == "inline" and self._is(following, "namespace")):
+                continue
+            following = after(self._tokens, index)
+            if text == "namespace" or (text == "inline" and self._is(following, "namespace")):
                 brace = self._namespace_body(index, end)
                 if brace is None:
                     index = self._after_semicolon(index, end)
@@ -131,8 +134,11 @@ class Reader:
     ) -> Iterator[Declaration | AnonymousNamespace]:
         """Fills `declaration`; yields what is declared inside of a class."""
         index = declaration.start
+        runs_on = False
         while index < end:
             token = self._tokens[index]
+            if len(declaration.head) > _LONGEST:
+                raise UnsuitableError("a declaration is too long")
             if token.kind is Kind.DIRECTIVE:
                 declaration.conditional |= directive_name(token) in CONDITIONALS
             elif token.text == "template" and self._is(after(self._tokens, index), "<"):
@@ -153,6 +159,9 @@ class Reader:
                     break
                 declaration.head.append(self._pairs[index])
                 index = self._pairs[index]
+                behind = after(self._tokens, index)
+                member = declaration.parameters is not None and ":" in self._texts(declaration)
+                runs_on |= not (member or self._is(behind, ";") or self._is(behind, ","))
             elif token.text in ("(", "[") and token.kind is Kind.PUNCTUATION:
                 if token.text == "(" and declaration.parameters is None:
                     declaration.parameters = self._parameters(declaration, index)
@@ -166,6 +175,13 @@ class Reader:
                 raise UnsuitableError("a declaration with CUDA words does not end")
         declaration.end = min(index + 1, end)
         declaration.words = self._words(declaration)
+        if declaration.words and (runs_on or self._has_code_macro(declaration)):
+            # Its body may stand behind a macro, and what follows would be taken for a part of it.
+            raise UnsuitableError("where a declaration with CUDA words ends is not understood")
+
+    def _has_code_macro(self, declaration: Declaration) -> bool:
+        names = (self._tokens[index].text for index in declaration.head)
+        return any(self._macros.named(n) and self._macros.defines_code(n) for n in names)
 
     def _texts(self, declaration: Declaration) -> list[str]:
         return [self._tokens[index].text for index in declaration.head]

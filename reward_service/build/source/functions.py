@@ -12,6 +12,10 @@ from reward_service.build.source.optional import Optional
 from reward_service.build.source.stubs import name_range, stub
 from reward_service.build.source.tokens import Kind, Token, UnsuitableError
 
+_SPECIFIERS = frozenset(
+    {"static", "inline", "__inline__", "__forceinline__", "__noinline__", "extern", "constexpr"}
+)
+
 
 class Functions:
     """Edits the functions of one text, as they come."""
@@ -119,11 +123,17 @@ class Functions:
             self._edits.remove(declaration.start, declaration.end)
             return
         body = declaration.body
+        names = [(index, self._tokens[index].text) for index in declaration.head]
+        word = next(index for index, text in names if "__device__" in self._macros.words(text))
+        linked = any(self._macros.reaches(text, _SPECIFIERS) for _, text in names)
 
         def empty() -> None:
             if body is not None:
                 self._edits.remove(body, declaration.end)
                 self._edits.host[body] = "{ __builtin_trap(); }"
+                if not linked:
+                    # nvcc's host side has no such function, so another source may have one too.
+                    self._edits.host[word] = f"inline {self._edits.host[word]}"
 
         yield Optional(
             frozenset({name}),

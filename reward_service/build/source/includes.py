@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from reward_service.build.source.tokens import Token, UnsuitableError, directive_rest
 
-_PATH = re.compile(r'(?:\s|/\*(?s:.*?)\*/)*[<"]([^>"\n]+)[>"]')
+_PATH = re.compile(r'(?:\s|(?>/\*(?s:.*?)\*/))*+[<"]([^>"\n]+)[>"]')
 _KNOWN = re.compile(
     r"""
       [a-z_]+                                   # the C++ library

@@ -32,7 +32,9 @@ _KEYWORDS = words(
     while return __CUDA_ARCH__ __launch_bounds__ __forceinline__
     """
 )
-_HEAD = re.compile(r"(?:[ \t]|\\\r?\n|/\*(?s:.*?)\*/)*([A-Za-z_]\w*)(\(([^()]*)\))?")
+_MOST = 1000
+"""Macros of one text, past which it is not read: what each reaches is kept."""
+_HEAD = re.compile(r"(?:[ \t]|\\\r?\n|(?>/\*(?s:.*?)\*/))*+([A-Za-z_]\w*)(\(([^()]*)\))?")
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,9 @@ class Macros:
                 if macro.name in CUDA_WORDS | _KEYWORDS:
                     raise UnsuitableError(f"it defines {macro.name} anew")
                 self._of.setdefault(macro.name, []).append(macro)
+        if len(self._of) > _MOST:
+            raise UnsuitableError("it defines too many macros")
+        self._from: dict[str, frozenset[str]] = {}
 
     def named(self, name: str) -> Sequence[Macro]:
         """All definitions of `name`."""
@@ -99,7 +104,8 @@ class Macros:
         if name in CUDA_WORDS:
             return frozenset({name})
         found = {
-            frozenset(self._reached(macro.names)) & CUDA_WORDS for macro in self.named(name)
+            frozenset().union(*map(self._reached, macro.names)) & CUDA_WORDS
+            for macro in self.named(name)
         } - {frozenset()}
         if len(found) > 1:
             raise UnsuitableError(f"definitions of {name} differ")
@@ -107,21 +113,27 @@ class Macros:
 
     def reaches(self, name: str, goals: AbstractSet[str]) -> bool:
         """True if one of `goals` may come out of `name`."""
-        return not goals.isdisjoint(self._reached({name}))
+        return not goals.isdisjoint(self._reached(name))
 
-    def _reached(self, names: Iterable[str]) -> set[str]:
+    def _reached(self, start: str) -> frozenset[str]:
+        """`start`, and all names that may come out of it."""
+        if start not in self._of:
+            return frozenset({start})
+        if start in self._from:
+            return self._from[start]
         seen: set[str] = set()
-        ahead = list(names)
+        ahead = [start]
         while ahead:
             name = ahead.pop()
             if name not in seen:
                 seen.add(name)
                 for macro in self.named(name):
                     ahead.extend(macro.names)
-        return seen
+        self._from[start] = frozenset(seen)
+        return self._from[start]
 
     def defines_code(self, name: str) -> bool:
         """True if `name` stands for whole statements or declarations."""
         return any(
-            macro.has("{", ";") for inner in self._reached({name}) for macro in self.named(inner)
+            macro.has("{", ";") for inner in self._reached(name) for macro in self.named(inner)
         )

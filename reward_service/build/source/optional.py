@@ -33,16 +33,19 @@ def settle(tokens: Sequence[Token], removed: Sequence[bool], found: Sequence[Opt
     for each in found:
         owned.update(range(each.start, each.end))
     used = names_in(tokens, (i for i in range(len(tokens)) if not removed[i] and i not in owned))
-    waiting = list(found)
-    while True:
-        named = [each for each in waiting if each.names & used]
-        if not named:
-            break
-        for each in named:
-            waiting.remove(each)
-            used |= names_in(tokens, range(each.start, each.needs_until))
-            each.keep()
-    for each in waiting:
+    by_name: dict[str, list[int]] = {}
+    for number, each in enumerate(found):
+        for name in each.names:
+            by_name.setdefault(name, []).append(number)
+    waiting = dict(enumerate(found))
+    ahead = [name for name in by_name if name in used]
+    while ahead:
+        for number in by_name.pop(ahead.pop(), ()):
+            named = waiting.pop(number, None)
+            if named is not None:
+                ahead.extend(names_in(tokens, range(named.start, named.needs_until)))
+                named.keep()
+    for each in waiting.values():
         each.drop()
 
 

@@ -63,9 +63,9 @@ _REST_OF_LINE = re.compile(
     r"(?:"
     r"//(?:\\\r?\n|[^\n])*"
     r"|/\*(?s:.*?)\*/"
-    r'|"(?:\\\r?\n|\\.|[^"\\\n])*"'
+    r'|"(?:\\\r?\n|\\.|[^"\\\n])*"?'
     r"|\\\r?\n"
-    r"|/\*(?P<open>)"
+    r"|/\*(?P<open>)[^\n]*"
     r"|[^\n]"
     r")*"
 )
@@ -119,7 +119,7 @@ def joined(tokens: Sequence[Token]) -> str:
     return "".join(token.text for token in tokens)
 
 
-_DIRECTIVE_NAME = re.compile(r"#(?:[ \t]|\\\r?\n|/\*(?s:.*?)\*/)*([A-Za-z_]*)")
+_DIRECTIVE_NAME = re.compile(r"#(?:[ \t]|\\\r?\n|/\*(?s:.*?)\*/)*+([A-Za-z_]*)")
 
 
 def directive_name(token: Token) -> str:

@@ -39,7 +39,7 @@ _FOR_NVCC = re.compile(r"\b(?:__CUDACC__|__NVCC__)(?![\w$])")
 _UNKNOWN_HERE = re.compile(
     r"\b(?:__CUDACC_VER_\w+|__CUDACC_\w+__|__CUDA_ARCH_LIST__|__NVCC_\w+|cudaGraph\w*Symbol"
     r"|__cuda(?:Push|Pop)CallConfiguration|__cudaRegister\w+|cudaLaunchDevice\w*"
-    r"|rs_\w+|texture\s*<|surface\s*<)"
+    r"|rs_\w+|RS_(?:CUDACC|VARIABLE|DEVICE_ONLY|NEEDS|PAIR)\w*|REWARD_SERVICE_\w+|texture\s*<|surface\s*<)"
 )
 
 

@@ -52,8 +52,8 @@
 #define RS_CUDACC 1
 
 // Device variables that host code names; the second where the source gives a value.
-#define RS_VARIABLE __attribute__((used, section(".bss.rs_variables")))
-#define RS_VARIABLE_SET __attribute__((used, section("rs_variables")))
+#define RS_VARIABLE __attribute__((used, visibility("hidden"), section(".bss.rs_variables")))
+#define RS_VARIABLE_SET __attribute__((used, visibility("hidden"), section("rs_variables")))
 
 extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block = 1, size_t shared = 0,
                                                 struct CUstream_st* stream = nullptr);

@@ -17,6 +17,7 @@ typedef struct cusolverDnContext* cusolverDnHandle_t;
 
 namespace c10 {
 struct Stream {
+  RS_LAYOUT(8, 16)
   Device device() const noexcept;
   DeviceType device_type() const noexcept;
   DeviceIndex device_index() const noexcept;
@@ -24,6 +25,7 @@ struct Stream {
   void synchronize() const;
 };
 struct DataPtr {
+  RS_LAYOUT(8, 32)
   void* get() const;
   void* operator->() const;
   void clear();
@@ -38,6 +40,8 @@ struct Allocator {
 
 namespace cuda {
 class CUDAStream {
+  RS_LAYOUT(8, 16)
+
  public:
   enum Unchecked { UNCHECKED };
   explicit CUDAStream(Stream);

@@ -26,7 +26,14 @@ constexpr DeviceType kMPS = DeviceType::MPS;
 constexpr DeviceType kMeta = DeviceType::Meta;
 constexpr DeviceType kXPU = DeviceType::XPU;
 
+// What the real one measures: sources may pass it in a struct to a kernel, or ask for its size.
+#define RS_LAYOUT(align, size) \
+ private:                      \
+  alignas(align) char rs_layout_[size]; \
+ public:
+
 struct Device {
+  RS_LAYOUT(1, 2)
   using Type = DeviceType;
   Device(DeviceType, DeviceIndex = -1);
   Device(const char*);
@@ -66,7 +73,7 @@ enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsL
 
 namespace caffe2 {
 class TypeMeta {
- public:
+  RS_LAYOUT(2, 2)
   template <typename T>
   static TypeMeta Make();
   static TypeMeta fromScalarType(c10::ScalarType);
@@ -94,6 +101,7 @@ ScalarType typeMetaToScalarType(caffe2::TypeMeta);
 caffe2::TypeMeta get_default_dtype();
 
 struct TensorOptions {
+  RS_LAYOUT(2, 8)
   TensorOptions();
   TensorOptions(Layout);
   template <
@@ -156,7 +164,7 @@ constexpr bool is_scalar_value =
     std::is_same_v<T, complex<Half>>;
 
 class Scalar {
- public:
+  RS_LAYOUT(16, 32)
   Scalar();
   template <typename T, typename = std::enable_if_t<is_scalar_value<T>>>
   Scalar(T);

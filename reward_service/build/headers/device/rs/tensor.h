@@ -7,6 +7,7 @@
 
 namespace c10 {
 struct Storage {
+  RS_LAYOUT(8, 8)
   void* data() const;
   void* mutable_data() const;
   size_t nbytes() const;
@@ -16,7 +17,9 @@ struct Stream;
 } // namespace c10
 
 namespace at {
-struct Generator {};
+struct Generator {
+  RS_LAYOUT(8, 8)
+};
 class Tensor;
 using TensorList = ArrayRef<Tensor>;
 
@@ -65,7 +68,7 @@ struct TensorIndex {
 } // namespace indexing
 
 class Tensor {
- public:
+  RS_LAYOUT(8, 8)
   Tensor();
   Tensor(const Tensor&);
   Tensor(Tensor&&);
