@@ -43,6 +43,7 @@ _HOST_IS_HARMLESS = re.compile(
     r"-O[0-3sg]?|-[DU].*|-w|-W\S*|-g\d?|-pipe|-pthread|-fPIC|-march=\S+|-mtune=\S+"
 )
 """Macros, and flags without a meaning for host code that only checks, allocates and launches."""
+_USES_TORCH = re.compile(r"#\s*include\s*[<\"](?:torch|ATen|c10|pybind11)/")
 _CHANGES_HOST = re.compile(r"--?default-stream.*")
 _LANGUAGE = re.compile(
     r"-[DU](?:RS_|rs_|REWARD_SERVICE|__CUDA(?:CC|_ARCH)|__(?:global|device|host|constant|shared)__)"
@@ -132,6 +133,9 @@ class Rung:
         if not call.is_python_module:
             return Fall("source: not a Python module")
         kind: Kind = "cuda" if call.with_cuda else "cpu"
+        texts = stock.sources_of(call).values()
+        if kind == "cpu" and not any(_USES_TORCH.search(text) for text in texts):
+            return Fall("source: it includes nothing of torch, and the stock build is as fast")
         kept = _cuda_host_flags(flags, self.toolchain.standard) if call.with_cuda else flags.cxx
         if isinstance(kept, Fall):
             return kept
