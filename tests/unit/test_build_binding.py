@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 import warnings
@@ -28,17 +27,15 @@ from hypothesis import HealthCheck, given, strategies
 from hypothesis import settings as examples
 
 from reward_service.build import toolchain as toolchains
+from reward_service.build.precompiled import Precompiled
 from reward_service.build.toolchain import Toolchain
+from reward_service.settings import Settings
 
-HEADERS = Path(toolchains.__file__).parent / "headers"
-BINDING = HEADERS / "common" / "binding.h"
-RUNTIME = HEADERS / "runtime" / "binding_runtime.cpp"
 SOURCE = Path(__file__).parent / "binding" / "functions.cpp"
-CLANG = next((p for n in ("clang++", "clang++-19") if (p := shutil.which(n))), None)
 
 pytestmark = [
     pytest.mark.skipif(toolchains.find_cxx() is None, reason="needs a C++ compiler"),
-    pytest.mark.timeout(900),  # three compiles of torch's headers, on a machine that may be busy
+    pytest.mark.timeout(900),  # compiles of torch's headers, on a machine that may be busy
 ]
 
 
@@ -59,19 +56,17 @@ def _every_warning() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def pair(state_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-    """Both modules; about half a minute, nearly all of it torch's headers."""
+    """Both modules; the stock one takes nearly all of the time, for torch's headers."""
     chain = Toolchain.find(state_dir)
+    precompiled = Precompiled(chain, Settings(state_dir=state_dir).header_dir)
+    header = precompiled.header("cpu", ())
     directory = tmp_path_factory.mktemp("binding")
-    flags = [flag for path in chain.includes for flag in ("-isystem", path)]
-    flags += [chain.standard, "-O0", "-fPIC", "-DTORCH_API_INCLUDE_EXTENSION_H"]
-    stock_headers = ["torch/types.h", "torch/csrc/Exceptions.h"]
-    facade_headers = ["Python.h", "torch/types.h", str(BINDING)]
 
-    def compiled(cxx: str | None, source: Path, name: str, headers: list[str]) -> str:
-        made = str(directory / f"{source.stem}.{name}.o")
-        includes = [flag for header in headers for flag in ("-include", header)]
-        argv = [cxx, *flags, f"-DTORCH_EXTENSION_NAME={name}", *includes, "-c", source, "-o", made]
-        done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, check=False)
+    def compiled(name: str, *read: str) -> str:
+        made = str(directory / f"{name}.o")
+        argv = [header.compiler, *read, *precompiled.flags("cpu"), f"-DTORCH_EXTENSION_NAME={name}"]
+        argv += ["-c", str(SOURCE), "-o", made]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[:4000]
         return made
 
@@ -87,13 +82,13 @@ def pair(state_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pair:
         spec.loader.exec_module(module)
         return module
 
-    with ThreadPoolExecutor(2) as pool:
-        stock = pool.submit(compiled, chain.cxx, SOURCE, "stock", stock_headers)
-        facade = pool.submit(compiled, CLANG or chain.cxx, SOURCE, "facade", facade_headers)
-        runtime = pool.submit(compiled, chain.cxx, RUNTIME, "runtime", [])
-        return Pair(
-            linked("stock", stock.result()), linked("facade", facade.result(), runtime.result())
-        )
+    with ThreadPoolExecutor(1) as pool:
+        headers = ("-include", "torch/types.h", "-include", "torch/csrc/Exceptions.h")
+        stock = pool.submit(compiled, "stock", *headers)
+        precompiled.prepare([header], print)
+        facade = compiled("facade", *header.use)
+        runtime = str(precompiled.binding_runtime)
+        return Pair(linked("stock", stock.result()), linked("facade", facade, runtime))
 
 
 # --- comparing ----------------------------------------------------------------------------------
