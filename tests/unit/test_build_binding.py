@@ -172,11 +172,8 @@ LEAVES = strategies.one_of(
     strategies.binary(max_size=3),
     strategies.sampled_from([torch.ones(1), torch.tensor(2), torch.int32, np.int16(7)]),
 )
-NESTED = strategies.recursive(
-    LEAVES,
-    lambda inner: strategies.lists(inner, max_size=4) | strategies.tuples(inner, inner),
-    max_leaves=8,
-)
+SHALLOW = LEAVES | strategies.lists(LEAVES, max_size=4) | strategies.tuples(LEAVES, LEAVES)
+NESTED = SHALLOW | strategies.lists(SHALLOW, max_size=3) | strategies.tuples(SHALLOW, SHALLOW)
 
 
 @examples(
