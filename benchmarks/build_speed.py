@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402 - the root must be on the path first
-from reward_service.bench.build import measure, precompiled_headers, warm_up  # noqa: E402
+from reward_service.bench.build import measure, warm_up  # noqa: E402
 from reward_service.bench.builders import build_once  # noqa: E402
 from reward_service.bench.memory import MemoryWatch  # noqa: E402
 from reward_service.bench.variants import KINDS, Device, Signatures, variants  # noqa: E402
@@ -87,7 +87,6 @@ def run(
     for name in ("first_start", "second_start"):  # what the first took longer is made only once
         start, built = warm_up(settings, variants(device, KINDS, "seen"), say)
         ours[name] = {**asdict(start), "failed": len(built.failures()), "paths": built.paths()}
-    report["precompiled_headers_bytes"] = precompiled_headers(settings.state_dir)
 
     def take(name: str, signatures: Signatures, builds: int, builders: int) -> None:
         result = measure(settings, variants(device, builds, signatures), builders, say)

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
@@ -23,7 +22,6 @@ from reward_service.build.stage import BuildStage
 from reward_service.settings import Settings
 
 PERCENTILES = {"p50": 50, "p95": 95, "max": 100}
-_PRECOMPILED = ("*.pch", "*.gch")
 
 Progress = Callable[[str], None]
 
@@ -35,6 +33,8 @@ class Start:
     open_s: float
     """Opening the build stage."""
     first_builds_s: float
+    precompiled: dict[str, dict[str, float]]
+    """Bytes and making time of what the toolchain has, as `Precompiled.sizes` tells them."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ def warm_up(settings: Settings, sources: Sequence[str], progress: Progress) -> t
         progress("building one program of each kind")
         rows = tuple(build_once(stage, source) for source in sources)
     wall_s = time.perf_counter() - opened
-    return Start(opened - begun, wall_s), Result(1, rows, wall_s, 0, 0)
+    start = Start(opened - begun, wall_s, stage.precompiled.sizes())
+    return start, Result(1, rows, wall_s, 0, 0)
 
 
 def measure(settings: Settings, sources: Sequence[str], count: int, progress: Progress) -> Result:
@@ -105,12 +106,6 @@ def measure(settings: Settings, sources: Sequence[str], count: int, progress: Pr
         wall_s = time.perf_counter() - started
         largest = max(worker.largest_process_bytes() for worker in workers)
     return Result(count, tuple(rows), wall_s, memory.peak_bytes, largest)
-
-
-def precompiled_headers(state_dir: Path) -> dict[str, int]:
-    """Bytes by name of the precompiled headers that builds have left."""
-    files = [path for pattern in _PRECOMPILED for path in state_dir.rglob(pattern)]
-    return {str(path.relative_to(state_dir)): path.stat().st_size for path in sorted(files)}
 
 
 def _build_all(workers: Sequence[Builder], sources: Sequence[str], progress: Progress) -> list[Row]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated
 
@@ -17,7 +16,6 @@ from reward_service.bench.build import (
     Result,
     Start,
     measure,
-    precompiled_headers,
     warm_up,
 )
 from reward_service.bench.variants import KINDS, Device, Signatures, variants
@@ -70,7 +68,6 @@ def build(
     with Console(stderr=True).status("") as status:
         start, first = warm_up(settings, variants(chosen, KINDS, "seen"), status.update)
         result = measure(settings, sources, workers, status.update)
-    headers = precompiled_headers(settings.state_dir.expanduser())
     failures = first.failures() + result.failures()
     if as_json:
         report = {
@@ -78,11 +75,10 @@ def build(
             "signatures": signatures,
             **result.as_dict(),
             **asdict(start),
-            "precompiled_headers_bytes": headers,
         }
         typer.echo(json.dumps(report, indent=2))
     else:
-        Console().print(_table(chosen, signatures, start, result, headers))
+        Console().print(_table(chosen, signatures, start, result))
     for failure in failures[:FAILURES_SHOWN]:
         typer.echo(f"not built: {failure}", err=True)
     raise typer.Exit(EXIT_NOT_ALL_BUILT if failures else 0)
@@ -93,7 +89,6 @@ def _table(
     signatures: Signatures,
     start: Start,
     result: Result,
-    headers: Mapping[str, int],
 ) -> Table:
     table = Table("what", "value", title=f"builds, {device}, {signatures} signatures")
     paths = ", ".join(f"{path} {count}" for path, count in result.paths().items())
@@ -106,7 +101,7 @@ def _table(
         ("by path", paths),
         ("memory of a build, without mapped files", _mib(result.peak_tree_bytes)),
         ("memory of its largest process, with them", _mib(result.largest_process_bytes)),
-        ("precompiled headers", ", ".join(map(_mib, headers.values())) or "none"),
+        ("precompiled headers", _headers(start)),
         ("opening the stage, first builds", f"{start.open_s:.2f} s, {start.first_builds_s:.2f} s"),
     ]
     for row in rows:
@@ -114,7 +109,12 @@ def _table(
     return table
 
 
-def _mib(size: int) -> str:
+def _headers(start: Start) -> str:
+    sizes = [made["bytes"] for made in start.precompiled.values()]
+    return ", ".join(map(_mib, sizes)) or "none"
+
+
+def _mib(size: float) -> str:
     return f"{size / (1 << 20):.0f} MiB"
 
 
