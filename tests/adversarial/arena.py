@@ -1,0 +1,142 @@
+"""Lets candidates meet our service and the weak harness."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from reward_service.build.stage import BuildStage
+from reward_service.build.store import open_store
+from reward_service.errors import InfrastructureError
+from reward_service.findings import Built, Context, Finding
+from reward_service.formats import kernelbench
+from reward_service.schemas import Reason, Submission
+from reward_service.settings import Settings
+from reward_service.worker.supervisor import Supervisor
+from tests.adversarial.fixture import Device, Fixture
+from tests.adversarial.weak import Seen, run_weakly
+
+WEAK_LIMIT_S = 20.0
+HANG_S = 4.0
+"""Patience of the weak harness with a cheat that is to hang it."""
+DEADLINE_S = 120.0
+
+
+@dataclass(frozen=True)
+class Met:
+    """What our service made of a candidate."""
+
+    reason: Reason | None
+    """None: correct."""
+    message: str
+    speedup_low: float | None
+    seconds: float
+    log: str = ""
+    """The build's."""
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Our service on one device."""
+
+    settings: Settings
+    builder: BuildStage
+    supervisor: Supervisor
+    device: Device
+
+    def meet(self, fixture: Fixture, which: Literal["cheat", "twin"]) -> Met:
+        """Evaluate a candidate as the service does, from the build on."""
+        submission = self._submission(fixture, which)
+        problem = fixture.problem_source()
+        context = Context(id=uuid.uuid4().hex, deadline=time.time() + DEADLINE_S)
+        begun = time.monotonic()
+
+        def met(failure: Finding | None, low: float | None = None, log: str = "") -> Met:
+            took = time.monotonic() - begun
+            if failure is None:
+                return Met(None, "", low, took, log)
+            return Met(failure.reason, failure.message, None, took, log)
+
+        try:
+            built = self.builder(submission, problem, context)
+            if isinstance(built, Finding):
+                return met(built, log=built.build.log_tail if built.build else "")
+            judgement = self.supervisor.judge(submission, problem, built, context)
+        except InfrastructureError as error:
+            return met(Finding(error.reason, str(error)))
+        speedup = judgement.speedup
+        return met(judgement.failure, speedup.low if speedup else None, built.report.log_tail)
+
+    def fool(self, fixture: Fixture) -> Seen | None:
+        """Let the cheat meet the weak harness; what that saw, if it saw anything."""
+        problem, source = fixture.problem_source(), fixture.source("cheat", self.device)
+        limit = HANG_S if fixture.weak == "hangs" else WEAK_LIMIT_S
+        if fixture.weak == "builds":
+            return compile_plainly(source, limit)
+        extensions: dict[str, str] = {}
+        built = self.builder(
+            self._submission(fixture, "cheat"),
+            problem,
+            Context(id=uuid.uuid4().hex, deadline=time.time() + DEADLINE_S),
+        )
+        if isinstance(built, Built):
+            store = open_store(self.settings)
+            extensions = {call: str(store.get(key)) for call, key in built.artifacts.items()}
+        return run_weakly(problem, source, extensions, self.device, limit)
+
+    def _submission(self, fixture: Fixture, which: Literal["cheat", "twin"]) -> Submission:
+        return Submission.model_validate(
+            {
+                "problem": {"source": fixture.problem_source()},
+                "candidate": {"source": fixture.source(which, self.device)},
+                "policy": {"library": "allow", "time_limit_s": 2.0, **fixture.policy},
+            }
+        )
+
+
+@contextlib.contextmanager
+def planted(fixture: Fixture) -> Iterator[None]:
+    """The fixture's secret is there and its trace is not; both are gone afterwards."""
+    fixture.trace_path.unlink(missing_ok=True)
+    if fixture.secret:
+        fixture.secret_path.write_text("#define ANSWER 1234567\n")
+        fixture.secret_path.chmod(0o644)
+    try:
+        yield
+    finally:
+        fixture.secret_path.unlink(missing_ok=True)
+        fixture.trace_path.unlink(missing_ok=True)
+
+
+def compile_plainly(source: str, limit_s: float) -> Seen | None:
+    """Build the first extension of a candidate as its author would, with no sandbox."""
+    extraction = kernelbench.extract(source)
+    assert not isinstance(extraction, Finding), extraction
+    (call, *_) = extraction.calls
+    with tempfile.TemporaryDirectory() as folder:
+        names = []
+        for number, text in enumerate(call.cpp_sources):
+            names.append(f"{number}.cpp")
+            (Path(folder) / names[-1]).write_text(text)
+        command = ["g++", "-shared", "-fPIC", *call.extra_cflags, *names, "-o", "module.so"]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=limit_s,
+                check=False,
+                env={**os.environ, "LC_ALL": "C"},
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        return Seen(done.returncode == 0, None, done.stderr[-1_000:] or None)

@@ -1,0 +1,80 @@
+"""A fixture of the adversarial suite, read from its folder."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from reward_service.schemas import Reason
+
+HERE = Path(__file__).parent
+Device = Literal["cpu", "cuda"]
+
+
+class Fixture(BaseModel):
+    """What `fixture.toml` holds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    folder: Path
+    title: str
+    catalogue: str
+    """Its number in the threat catalogue, such as `C1`."""
+    seen: Literal["public", "repository", "reproduced", "inference"]
+    """Where it was seen: in public reports, as code in a public repository, only by us, nowhere."""
+    reasons: tuple[Reason, ...] = ()
+    """Any of these may be the refusal's. Empty where it is harmless."""
+    harmless: bool = False
+    """The candidate is otherwise right and may be `correct`, but must gain nothing by the cheat."""
+    max_speedup: float = 1.5
+    """Of a harmless cheat, the most that its speedup's lower end may be."""
+    devices: tuple[Device, ...] = ("cpu",)
+    problem: str | None = None
+    """Name of a file of `problems/`; None: `problem.py` of its own."""
+    policy: dict[str, Any] = {}
+    """Beside `library = "allow"`, unless it says otherwise."""
+    weak: Literal["accepts", "fast", "dies", "hangs", "builds"] = "accepts"
+    """What the weak harness does with the cheat: accepts its outputs; accepts them and finds it
+    `weak_speedup` times as fast; dies or gives no verdict; does not end in time; or, for attacks
+    on builds, makes its module with a plain compiler."""
+    weak_speedup: float = 3.0
+    trace: bool = False
+    """The cheat leaves the file `trace_path`: the weak harness must let it, and ours must not."""
+    secret: bool = False
+    """The cheat reads `secret_path`, which the test plants, readable by all."""
+
+    @property
+    def name(self) -> str:
+        """Unique: the folder's."""
+        return self.folder.name
+
+    @property
+    def trace_path(self) -> Path:
+        """Where the cheat leaves its mark: `/var/tmp/rs-trace-<name>`."""
+        return Path(f"/var/tmp/rs-trace-{self.name}")
+
+    @property
+    def secret_path(self) -> Path:
+        """What the cheat would read: `/var/tmp/rs-secret-<name>`."""
+        return Path(f"/var/tmp/rs-secret-{self.name}")
+
+    def problem_source(self) -> str:
+        """The reference."""
+        path = self.folder / "problem.py"
+        return (HERE / "problems" / f"{self.problem}.py" if self.problem else path).read_text()
+
+    def source(self, which: Literal["cheat", "twin"], device: Device) -> str:
+        """A candidate's source."""
+        own = self.folder / f"{which}_cuda.py"
+        return (
+            own if device == "cuda" and own.exists() else self.folder / f"{which}.py"
+        ).read_text()
+
+
+def fixtures() -> list[Fixture]:
+    """All of them, in the order of their names."""
+    files = sorted((HERE / "cheats").glob("*/*/fixture.toml"))
+    return [Fixture(folder=file.parent, **tomllib.loads(file.read_text())) for file in files]
