@@ -20,7 +20,8 @@ from typing import Any
 
 ROOT = Path(__file__).parent
 EXPECTATIONS = ("split", "stock", "BUILD_FAILED", "LOAD_FAILED")
-PASSES = ("device", "host", "link", "load")
+PASSES = ("device", "host", "link", "load", "source")
+"""Where a program fails; `source`: the split rung leaves it to the stock rung on purpose."""
 _CONSTANTS = {"TOPICS", "EXPECT", "PASS", "MESSAGE", "WHY"}
 
 

@@ -11,7 +11,9 @@ from reward_service.findings import Finding
 from reward_service.sandbox.run import Completed
 from reward_service.schemas import MAX_LOG_CHARS, Reason
 
-_ERROR = re.compile(r"\berror\b|undefined reference|undefined symbol|fatal", re.IGNORECASE)
+_ERROR = re.compile(
+    r"\berror\b|undefined reference|undefined symbol|multiple definition|fatal", re.IGNORECASE
+)
 _SIGNAL = re.compile(
     r"^[\w./+-]+: (?:fatal error|internal compiler error|error): .*"
     r"(?P<what>CPU time limit exceeded|File size limit exceeded|Killed|Terminated)",
@@ -31,9 +33,8 @@ _TOO_LARGE = re.compile(r"File too large|file size limit", re.IGNORECASE)
 _MAX_LINES = 4
 
 
-def failure(done: Completed, sources: Mapping[str, int], timeout_s: float) -> Finding:
-    """Why a command that did not succeed failed; `sources` are the candidate's own files, with the
-    number of lines in each that are not the candidate's and lie before its own."""
+def failure(done: Completed, sources: Iterable[str], timeout_s: float) -> Finding:
+    """Why a command that did not succeed failed; `sources` are the candidate's own files."""
     told = _SIGNAL.search(done.output_tail)
     what = told["what"] if told is not None else ""
     if died := _DIED.search(done.output_tail):
@@ -48,8 +49,9 @@ def failure(done: Completed, sources: Mapping[str, int], timeout_s: float) -> Fi
     return Finding(Reason.BUILD_FAILED, first_errors(done, sources))
 
 
-def _own_lines(text: str, sources: Mapping[str, int]) -> str:
-    """A message with the candidate's own line numbers."""
+def own_lines(text: str, sources: Mapping[str, int]) -> str:
+    """A log with the candidate's own line numbers; `sources` has, by file, the number of lines that
+    are not the candidate's and lie before its own."""
     for name, before in sources.items():
         if before:
             place = re.compile(rf"(?P<head>(?:^|(?<=[\s/\"])){re.escape(name)}[:(])(?P<line>\d+)")
@@ -73,7 +75,7 @@ def missing_header(done: Completed, includes: Iterable[str]) -> tuple[str, str] 
     return None
 
 
-def first_errors(done: Completed, sources: Mapping[str, int]) -> str:
+def first_errors(done: Completed, sources: Iterable[str]) -> str:
     """The first lines that report an error in one of `sources`; else the first errors; else the
     end of what was said."""
     names = "|".join(re.escape(name) for name in sources)
@@ -84,7 +86,7 @@ def first_errors(done: Completed, sources: Mapping[str, int]) -> str:
     chosen = named or errors or lines[-_MAX_LINES:]
     if not chosen:
         return f"the compiler ended with status {done.returncode} and said nothing"
-    return "\n".join(_own_lines(line, sources)[:400] for line in chosen[:_MAX_LINES])
+    return "\n".join(line[:400] for line in chosen[:_MAX_LINES])
 
 
 def readable(log: str, folders: Iterable[str]) -> str:

@@ -35,7 +35,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from reward_service.build.toolchain import Toolchain
+from reward_service.build.toolchain import Toolchain, isystem
 from reward_service.errors import InfrastructureError
 
 HEADERS = Path(__file__).with_name("headers")
@@ -60,6 +60,9 @@ _NEUTRAL = re.compile(
 without them. What it would refuse after all fails the pass (-Werror=invalid-pch)."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+AS_GCC = ("-fclang-abi-compat=17",)
+"""torch's libraries are built by gcc, which does not mangle the types of non-type parameters;
+clang does from version 18 on."""
 _USUAL_CPU = ((), ("-O2",), ("-O2", "-march=native"), ("-O2", "-march=native", "-fopenmp"))
 
 
@@ -98,7 +101,7 @@ class Header:
     def use(self) -> tuple[str, ...]:
         """What makes a command read it."""
         if self.is_clang:
-            return ("-include-pch", str(self.file))
+            return (*AS_GCC, "-include-pch", str(self.file))
         return ("-Winvalid-pch", "-Werror=invalid-pch", "-include", str(self.folder / "prefix.h"))
 
 
@@ -130,7 +133,7 @@ class Precompiled:
             raise InfrastructureError("there is no C++ compiler")
         wanted = mode(f for f in flags if f != tools.standard)
         version = tools.clang_version if compiler == tools.clang else tools.cxx_version
-        parts = [kind, compiler, version or "", *self.flags(kind), *wanted]
+        parts = [kind, compiler, version or "", *AS_GCC, *self.flags(kind), *wanted]
         name = self._hash(parts, f"prefix_{kind}.h", "common", "missing")
         return Header(kind, wanted, compiler, self.root / f"{kind}-{name[:24]}")
 
@@ -141,8 +144,7 @@ class Precompiled:
         flags = ["-fPIC", tools.standard, "-DTORCH_API_INCLUDE_EXTENSION_H"]
         if cuda:
             flags += [f for f in tools.nvcc_flags if f.startswith("-D")]
-        for path in [*tools.includes, *(tools.cuda_includes if cuda else ())]:
-            flags += ["-isystem", path]
+        flags += isystem([*tools.includes, *(tools.cuda_includes if cuda else ())])
         if cuda:
             flags += ["-idirafter", str(HEADERS / "missing")]
         return flags
@@ -264,7 +266,7 @@ class Precompiled:
         argv = [header.compiler, *self.flags(header.kind), *header.mode]
         if header.is_clang:
             # Times of files are no part of what a header is: an image or a checkout changes them.
-            argv += ["-fpch-instantiate-templates", "-Xclang", "-fno-pch-timestamp"]
+            argv += [*AS_GCC, "-fpch-instantiate-templates", "-Xclang", "-fno-pch-timestamp"]
         argv += ["-x", "c++-header", str(source)]
         with self._new(header.folder) as new:
             if new is None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reward_service.build.flags import Flags
-from reward_service.build.toolchain import Toolchain
+from reward_service.build.toolchain import Toolchain, isystem
 from reward_service.build.workbench import MODULE, Command, Compiled, Workbench
 from reward_service.findings import Finding
 from reward_service.formats.extension_call import ExtensionCall
@@ -138,8 +138,7 @@ def _binding(call: ExtensionCall) -> Iterator[str]:
 def _common(module: str, toolchain: Toolchain, *, cuda: bool) -> list[str]:
     includes = [*toolchain.includes, *(toolchain.cuda_includes if cuda else ())]
     flags = [f"-DTORCH_EXTENSION_NAME={module}", "-DTORCH_API_INCLUDE_EXTENSION_H"]
-    for path in includes:
-        flags += ["-isystem", path]
+    flags += isystem(includes)
     if cuda and not toolchain.links_cuda:
         flags += ["-isystem", _STAND_IN]
     return flags

@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,11 @@ class Toolchain:
             if self.cuda_home is not None:
                 paths.append(self.cuda_home)
         return [p for p in dict.fromkeys(paths) if os.path.exists(p)]
+
+
+def isystem(paths: Iterable[str]) -> list[str]:
+    """The flags that have headers looked for in `paths`."""
+    return [word for path in paths for word in ("-isystem", path)]
 
 
 def find_cxx() -> str | None:

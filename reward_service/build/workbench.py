@@ -198,7 +198,8 @@ class Workbench:
                 poll=look,
             )
             folders = [str(self.sources), str(self.objects), str(box.scratch)]
-            done = replace(done, output_tail=diagnose.readable(done.output_tail, folders))
+            told = diagnose.readable(done.output_tail, folders)
+            done = replace(done, output_tail=diagnose.own_lines(told, self._own_files))
             if done.output_tail:
                 self._log.append(f"{done.output_tail.rstrip()}\n")
             return Ended(self._keep(done, box, made, command.output), done.output_tail)

@@ -176,6 +176,20 @@ def test_a_cpp_extension_is_built_loads_computes_and_is_built_once(
     assert recorded.artifacts == first.artifacts
 
 
+def test_lines_are_counted_as_in_a_stock_build(stage: BuildStage, state_dir: Path) -> None:
+    # torch includes a header in a line ahead of the candidate's; its messages do not count it.
+    source = program(
+        cpp="#include <torch/extension.h>\nint line() { return __LINE__; }",
+        functions=["line"],
+        no_implicit_headers=False,
+    )
+    result = built(stage, source)
+    assert result.report.path == "split"
+    assert loaded(module(state_dir, result), "m.line()") == "3"
+    wrong = source.replace("__LINE__", "nonsense")
+    assert refused(stage, wrong, Reason.BUILD_FAILED).message.startswith("main.cpp:2:")
+
+
 @nvcc
 def test_a_cuda_extension_is_built_without_a_gpu(stage: BuildStage, state_dir: Path) -> None:
     kernel = """

@@ -23,7 +23,8 @@ def test_the_candidates_own_lines_come_first() -> None:
         "main.cpp:9:5: error: expected ';'\n"
         'cuda.cu(12): error: identifier "x" is undefined\n'
     )
-    told = diagnose.first_errors(ended(log), {"main.cpp": 1, "cuda.cu": 3})
+    own = {"main.cpp": 1, "cuda.cu": 3}
+    told = diagnose.first_errors(ended(diagnose.own_lines(log, own)), own)
     assert told.splitlines() == [
         "main.cpp:8:5: error: expected ';'",
         'cuda.cu(9): error: identifier "x" is undefined',

@@ -10,7 +10,8 @@ import pytest
 from reward_service.build.blame import Fall
 from reward_service.build.flags import Flags
 from reward_service.build.precompiled import Precompiled
-from reward_service.build.split import Rung, _defines
+from reward_service.build.split import Rung
+from reward_service.build.split_rules import cuda_host_flags, defines
 from reward_service.build.toolchain import Toolchain
 from reward_service.formats.extension_call import ExtensionCall
 from tests.unit.test_build_precompiled import toolchain
@@ -91,7 +92,14 @@ def test_what_the_passes_would_answer_unlike_stock_is_not_asked(
 
 def test_each_compiler_of_a_cuda_candidate_has_its_own_macros() -> None:
     given = ("-O3", "-DN=32", "-U__CUDA_NO_HALF_OPERATORS__", "-UM")
-    assert _defines(given) == ["-DN=32", "-UM"]
+    assert defines(given) == ["-DN=32", "-UM"]
+
+
+def test_a_source_that_only_declares_is_compiled_by_the_standard_of_the_kernels() -> None:
+    declares = replace(CUDA, cpp_sources=("int f();",))
+    flags = Flags(cxx=("-std=c++17",), nvcc=("-std=c++20",))
+    assert cuda_host_flags(declares, flags, "-std=c++17") == ("-std=c++20",)
+    assert isinstance(cuda_host_flags(CUDA, flags, "-std=c++17"), Fall)
 
 
 def test_a_library_for_torchs_own_loader_is_for_the_stock_rung(

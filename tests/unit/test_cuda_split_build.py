@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from cuda_split import (
 )
 
 from reward_service.build import kernels
+from reward_service.build.precompiled import AS_GCC
 from reward_service.build.source import transform
 
 pytestmark = [
@@ -256,6 +258,24 @@ def test_binaries_are_registered_before_kernels_and_ended_after(
         "binary 1", "kernel _Z1ki", "end", "binary 1", "kernel _Z5otheri", "end",
         "launch _Z1ki 1 1 1 1 1 1 0 0 | 1",
     ]  # fmt: skip
+
+
+def test_every_compiler_mangles_constrained_templates_as_gcc_does(tmp_path: Path) -> None:
+    # torch declares such templates and defines them in its libraries, which gcc has made.
+    (tmp_path / "abi.cpp").write_text(
+        "#include <type_traits>\n"
+        "struct T { template <class S, std::enable_if_t<!std::is_const<S>::value, int> = 0>\n"
+        "  const S* data() const; };\n"
+        "const float* f(T& t) { return t.data<float>(); }\n"
+    )
+    wanted = set()
+    for compiler in COMPILERS:
+        flags = AS_GCC if "clang" in compiler else ()
+        made = tmp_path / f"{compiler}.o"
+        command = [compiler, *flags, "-c", str(tmp_path / "abi.cpp"), "-o", str(made)]
+        subprocess.run(command, check=True)
+        wanted.add(subprocess.check_output(["nm", "-u", str(made)], text=True))
+    assert len(wanted) == 1
 
 
 @compilers

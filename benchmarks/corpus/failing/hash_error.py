@@ -6,7 +6,7 @@ from torch.utils.cpp_extension import load_inline
 
 TOPICS = ("failing",)
 EXPECT = "BUILD_FAILED"
-PASS = "device"
+PASS = "source"
 MESSAGE = "this kernel needs a newer device"
 
 source = r"""

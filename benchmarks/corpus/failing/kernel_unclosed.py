@@ -6,7 +6,7 @@ from torch.utils.cpp_extension import load_inline
 
 TOPICS = ("failing",)
 EXPECT = "BUILD_FAILED"
-PASS = "device"
+PASS = "source"
 
 source = r"""
 #include <torch/extension.h>

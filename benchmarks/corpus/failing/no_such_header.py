@@ -6,7 +6,7 @@ from torch.utils.cpp_extension import load_inline
 
 TOPICS = ("failing",)
 EXPECT = "BUILD_FAILED"
-PASS = "device"
+PASS = "source"
 MESSAGE = "fast_kernels/relu.cuh"
 
 cuda_source = r"""
