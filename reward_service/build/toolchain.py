@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reward_service.errors import PrerequisiteError
+from reward_service.sandbox.trees import parts_beside
 
 _PROBE = str(Path(__file__).with_name("toolchain_probe.py"))
 _PROBE_S = 300.0
@@ -111,7 +112,11 @@ class Toolchain:
     def trees(self, *, cuda: bool) -> list[str]:
         """What a compile must be able to read."""
         paths = [*self.includes, self.torch_lib]
-        paths += [p for p in (self.cxx, self.clang, self.linker) if p is not None]
+        programs = [p for p in (self.cxx, self.clang) if p is not None]
+        if self.linker is not None:
+            programs.append(os.path.join(self.linker, "ld.lld"))
+        for program in programs:
+            paths += [program, *parts_beside(program)]
         if cuda:
             paths += [*self.cuda_includes, *self.cuda_libs]
             if self.cuda_home is not None:

@@ -1,7 +1,7 @@
 """Where a build's commands run: a directory of sources that they read, and one of what they made.
 
 Every command is sandboxed with a user id and a scratch directory of its own, and reads the
-sources from a directory that it cannot write. What it made is taken out by us as a plain file of
+toolchain, and the sources from a directory that it cannot write, and nothing else. What it made is taken out by us as a plain file of
 its user's and handed to later commands in the same way, so that no command can touch another's
 work. The bounds on time hold for all commands of a build together.
 """
@@ -95,7 +95,7 @@ class Workbench:
         self._boxes = boxes
         self._bounds = bounds
         self._includes = (*toolchain.includes, *toolchain.cuda_includes)
-        self._trees = [*trees, str(self.sources), str(self.objects)]
+        self._trees = (*trees, str(self.sources), str(self.objects))
         self._path = _path(toolchain)
         self._poll = poll
         self._begun = time.monotonic()
@@ -188,13 +188,12 @@ class Workbench:
             made = box.scratch / command.output
             done = run(
                 [*command.argv, "-o", str(made)],
-                confinement=box,
+                confinement=replace(box, reads=self._trees),
                 cwd=self.sources,
                 env=self._environment(box),
                 timeout_s=self._bounds.timeout_s - self.seconds,
                 output_limit_bytes=_LOG_BYTES,
                 memory_bytes=self._bounds.memory_bytes,
-                exposed=self._trees,
                 poll=look,
             )
             folders = [str(self.sources), str(self.objects), str(box.scratch)]

@@ -14,7 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ from reward_service.findings import Finding
 from reward_service.formats.extension_call import BadExtensionCall, ExtensionCall
 from reward_service.sandbox.box import Boxes
 from reward_service.sandbox.confine import Limits
-from reward_service.sandbox.mounts import interpreter_trees
 from reward_service.sandbox.run import Completed, run
+from reward_service.sandbox.trees import interpreter
 from reward_service.schemas import Reason
 
 MAX_CALLS = 64
@@ -69,12 +69,11 @@ def record(
         channel = _channel(stack)
         done = run(
             [sys.executable, "-I", _CHILD],
-            confinement=box,
+            confinement=replace(box, reads=interpreter()),
             env=_environment(str(box.scratch)),
             timeout_s=timeout_s,
             output_limit_bytes=4096,
             memory_bytes=memory_bytes,
-            exposed=interpreter_trees(),
             stdin=json.dumps({"source": source, "problem": problem}).encode(),
             channel=channel,
             poll=poll,

@@ -8,6 +8,7 @@ constructed too, because some build in their constructor. The last line is
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import linecache
 import os
@@ -42,7 +43,7 @@ class _Recorded(types.ModuleType):
 def main() -> None:
     """Record; see the module."""
     given = json.load(sys.stdin)
-    sys.path.append(str(Path(__file__).resolve().parents[2]))
+    _find_our_package()
     from torch.utils import cpp_extension
 
     count = 0
@@ -79,6 +80,18 @@ def main() -> None:
         end = {"end": "error", "constructing": constructing, **_describe(error)}
     _write(end)
     os._exit(0)
+
+
+def _find_our_package() -> None:
+    """By its place: the directory that a checkout lies in cannot be listed from here."""
+    place = Path(__file__).resolve().parents[1]
+    spec = importlib.util.spec_from_file_location(
+        place.name, place / "__init__.py", submodule_search_locations=[str(place)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    package = sys.modules[place.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
 
 
 def _module(name: str, source: str, file: str) -> Any:

@@ -58,7 +58,7 @@ class RunnerSlot:
     scratch: Path
     cpus: Sequence[int]
     limits: dict[str, int | None]
-    namespaces: Sequence[str]
+    layers: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class RunnerClient:
             "scratch": str(slot.scratch),
             "cpus": slot.cpus,
             "limits": slot.limits,
-            "namespaces": slot.namespaces,
+            "layers": slot.layers,
             "device": device,
         }
         answer = zygote.request(request, (theirs.fileno(), self.page.memory.fd))

@@ -33,6 +33,8 @@ from reward_service.runner.channel import Channel, ChannelClosedError
 from reward_service.sandbox import libc
 from reward_service.sandbox.confine import Confinement, Limits, confine
 from reward_service.sandbox.mounts import expose as expose_trees
+from reward_service.sandbox.trees import cuda as cuda_trees
+from reward_service.sandbox.trees import gpus, interpreter
 from reward_service.sandbox.uids import kill_uid
 
 LOG_TAIL_BYTES = 4_096
@@ -229,12 +231,16 @@ def _run_runner(message: dict[str, Any], parent: int) -> NoReturn:
         from reward_service.runner.main import serve
 
         scratch = Path(message["scratch"])
+        cuda = message["device"] != "cpu"
+        reads = (*interpreter(), *(cuda_trees() if cuda else ()))
         confine(
             Confinement(
                 message["uid"],
                 Limits(**message["limits"]),
                 scratch,
-                frozenset(message["namespaces"]),
+                frozenset(message["layers"]),
+                reads,
+                gpus() if cuda else (),
             ),
             parent=parent,
         )

@@ -1,7 +1,9 @@
 """Run by `isolation.self_test` as a fresh process: confines itself, then tries to get out.
 
 Prints one JSON object: for each layer the list of what got through, empty if it holds. A layer
-that this machine refuses to set up holds nothing, and says so.
+that this machine refuses to set up holds nothing, and says so. Landlock and seccomp forbid much
+of what other layers do, and could hide a hole in these: each of the two is tried alone, in a
+child of its own, and the others are tried without them.
 """
 
 from __future__ import annotations
@@ -14,9 +16,13 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 _LIMITS = {"cpu_s": 60, "file_bytes": 1 << 16, "processes": 8, "open_files": 32}
+_CLONE_FS = 0x200
+_PR_SET_SECCOMP = 22
+_SOCK_CLOEXEC = 0o200_0000
+_AF_NETLINK, _AF_PACKET, _AF_VSOCK = 16, 17, 40
 
 
 def main() -> None:
@@ -27,10 +33,12 @@ def main() -> None:
     from reward_service.sandbox import libc, mounts
 
     uid: int | None = spec["uid"]
-    found: dict[str, list[str]] = {
-        name: [] for name in ("uid", "network", "ipc", "mounts", "no_new_privs", "rlimits")
-    }
-    steps: dict[c.Namespace, Callable[[], None]] = {
+    names = ("uid", "network", "ipc", "mounts", "landlock", "seccomp", "no_new_privs", "rlimits")
+    found: dict[str, list[str]] = {name: [] for name in names}
+    folder = Path(spec["folder"])
+    found["landlock"] += _alone("landlock", lambda: _landlock(spec, folder))
+    found["seccomp"] += _alone("seccomp", _seccomp)
+    steps: dict[c.Layer, Callable[[], None]] = {
         "network": lambda: libc.unshare(libc.CLONE_NEWNET),
         "ipc": lambda: libc.unshare(libc.CLONE_NEWIPC),
         "mounts": libc.private_mounts,
@@ -40,14 +48,13 @@ def main() -> None:
     if uid is None:
         found["uid"].append("not root")
     else:
-        change = c.Confinement(uid, c.Limits(**_LIMITS), namespaces=frozenset())
+        change = c.Confinement(uid, c.Limits(**_LIMITS), layers=frozenset())
         found["uid"] += _refused(lambda: c.confine(change))
-    folder = Path(spec["folder"])
     if found["uid"]:
         uid = None
     elif not found["mounts"]:
         mounts.expose_only([folder / "closed" / "tree"], [folder / "scratch"])
-    namespaces = frozenset(n for n in c.NAMESPACES if uid is not None and not found[n])
+    namespaces = frozenset(n for n in steps if uid is not None and not found[n])
     c.confine(
         c.Confinement(uid, c.Limits(**_LIMITS), folder / "scratch", namespaces),
         parent=spec["parent"],
@@ -62,6 +69,86 @@ def main() -> None:
     found["no_new_privs"] += _no_new_privs(folder / "setuid-id", status)
     found["rlimits"] += _rlimits(uid)
     json.dump(found, sys.stdout)
+
+
+def _alone(layer: Literal["landlock", "seccomp"], attempts: Callable[[], list[str]]) -> list[str]:
+    """What gets through in a child that has this layer and no other."""
+    from reward_service.sandbox import confine as c
+
+    out, into = os.pipe()
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        try:
+            alone = c.Confinement(None, c.Limits(**_LIMITS), layers=frozenset({layer}))
+            c.confine(alone, parent=parent)
+            said = attempts()
+        except OSError as error:
+            said = [str(error)]
+        os.write(into, json.dumps(said).encode())
+        os._exit(0)
+    os.close(into)
+    os.waitpid(child, 0)
+    with os.fdopen(out) as file:
+        told = file.read()
+    return list(json.loads(told)) if told else ["the attempts did not end"]
+
+
+def _landlock(spec: dict[str, Any], folder: Path) -> list[str]:
+    from reward_service.sandbox import landlock
+
+    file, new = folder / "public" / "file", folder / "public" / "new"
+    found = [
+        *_gets_through("reading a public file", file.read_bytes),
+        *_gets_through("listing a public directory", lambda: os.listdir(file.parent)),
+        *_gets_through("writing a public file", lambda: file.open("r+").close()),
+        *_gets_through("making a file in a public directory", new.touch),
+        *_gets_through("reading /etc/passwd", Path("/etc/passwd").read_bytes),
+        *_gets_through("reading the parent's environment", lambda: _read(os.getppid(), "environ")),
+        *_gets_through("the parent's command line", lambda: _read(os.getppid(), "cmdline")),
+    ]
+    if landlock.version() >= landlock.TCP_SINCE:
+        tcp = ("127.0.0.1", spec["port"])
+        found += _gets_through("TCP to this host", lambda: _connect(socket.AF_INET, tcp))
+        found += _gets_through("a TCP port", lambda: socket.create_server(("127.0.0.1", 0)).close())
+    if landlock.version() >= landlock.SCOPES_SINCE:
+        name = "\0" + spec["abstract"]
+        found += _gets_through("an abstract socket", lambda: _connect(socket.AF_UNIX, name))
+        found += _gets_through("signalling the parent", lambda: os.kill(os.getppid(), 0))
+    return found
+
+
+def _seccomp() -> list[str]:
+    """Every call of the list, with arguments that no kernel accepts; then what is let through or
+    not by its arguments."""
+    from reward_service.sandbox import libc, seccomp, syscalls
+
+    machine = syscalls.architecture()
+    denied = {name: errno.EPERM for name in machine.refused}
+    denied |= dict.fromkeys(syscalls.NOT_THERE, errno.ENOSYS)
+    attempts = {n: (machine.numbers[n], (-1,) * 6, code) for n, code in denied.items()}
+
+    def also(what: str, name: str, *args: int, code: int = errno.EPERM) -> None:
+        attempts[what] = (machine.numbers[name], args, code)
+
+    also("msgget", "msgget", -1, 0)  # it takes any flags, and would make a queue
+    also("connecting", "connect", -1, 0, 0, code=errno.ECONNREFUSED)
+    also("a namespace", "clone", libc.CLONE_NEWNS | _CLONE_FS, 0)  # a kernel refuses the two
+    also("addresses that are not random", "personality", seccomp.ADDR_NO_RANDOMIZE)
+    also("a filter", "prctl", _PR_SET_SECCOMP, -1, 0, 0, 0)
+    for family in (socket.AF_INET, socket.AF_INET6, _AF_NETLINK, _AF_PACKET, _AF_VSOCK):
+        also(f"a socket of family {family:d}", "socket", family, socket.SOCK_RAW, 0)
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
+        also(f"a socket of kind {kind:d}", "socket", socket.AF_UNIX, kind | _SOCK_CLOEXEC, 0)
+    found = []
+    for what, (number, args, code) in attempts.items():
+        try:
+            libc.syscall(what, number, *args)
+            found.append(f"{what} is possible")
+        except OSError as error:
+            if error.errno != code:
+                found.append(f"{what} is answered by the kernel ({error.strerror})")
+    return found
 
 
 def _refused(step: Callable[[], None]) -> list[str]:
@@ -112,15 +199,17 @@ def _read(pid: int, what: str) -> bytes:
 
 
 def _network(port: int, abstract: str) -> list[str]:
-    def connect(family: int, address: Any) -> None:
-        with socket.socket(family, socket.SOCK_STREAM) as s:
-            s.settimeout(5)
-            s.connect(address)
-
+    tcp = ("127.0.0.1", port)
     return [
-        *_gets_through("TCP to this host", lambda: connect(socket.AF_INET, ("127.0.0.1", port))),
-        *_gets_through("an abstract socket", lambda: connect(socket.AF_UNIX, "\0" + abstract)),
+        *_gets_through("TCP to this host", lambda: _connect(socket.AF_INET, tcp)),
+        *_gets_through("an abstract socket", lambda: _connect(socket.AF_UNIX, "\0" + abstract)),
     ]
+
+
+def _connect(family: int, address: Any) -> None:
+    with socket.socket(family, socket.SOCK_STREAM) as s:
+        s.settimeout(5)
+        s.connect(address)
 
 
 def _ipc(key: int, shared: str) -> list[str]:

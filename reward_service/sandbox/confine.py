@@ -8,8 +8,8 @@
     4. no supplementary groups, then the group, then the user: the last step that needs root
     5. SIGKILL when the parent dies: a change of user clears it, so not before 4
     6. no_new_privs
-    7. (here: Landlock, then seccomp; both need 6 and nothing after them needs what they forbid)
-    8. umask and working directory
+    7. umask and working directory
+    8. Landlock, then seccomp, which forbids what the steps before it use; both need 6
 
 Nothing is best effort: what was asked for and cannot be had raises `OSError`, and the process
 must not go on. Open descriptors and the environment are the caller's; see `close_all_but`.
@@ -21,19 +21,21 @@ import os
 import resource
 import signal
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from reward_service.sandbox import libc
+from reward_service.sandbox import landlock, libc, reach, seccomp
 
-Namespace = Literal["network", "ipc", "mounts"]
-NAMESPACES: frozenset[Namespace] = frozenset({"network", "ipc", "mounts"})
+Layer = Literal["network", "ipc", "mounts", "landlock", "seccomp"]
+"""What a confinement may go without. The first three are namespaces."""
+LAYERS: frozenset[Layer] = frozenset({"network", "ipc", "mounts", "landlock", "seccomp"})
+WITHOUT_ROOT: frozenset[Layer] = frozenset({"landlock", "seccomp"})
 
 LOWEST_UID = 1_000
 """Below are root and the system's users, which foreign code never becomes."""
 
-_CLONE: dict[Namespace, int] = {"network": libc.CLONE_NEWNET, "ipc": libc.CLONE_NEWIPC}
+_CLONE: dict[Layer, int] = {"network": libc.CLONE_NEWNET, "ipc": libc.CLONE_NEWIPC}
 _SHM = "/dev/shm"
 _SHM_OPTIONS = "size=64m,nr_inodes=1024,mode=1777"
 
@@ -62,8 +64,13 @@ class Confinement:
     limits: Limits
     scratch: Path | None = None
     """Working directory, owned by `uid`; None: `/`."""
-    namespaces: frozenset[Namespace] | None = None
-    """New namespaces; None: all of them where `uid` is given, otherwise none."""
+    layers: frozenset[Layer] | None = None
+    """The layers to put on; None: all of them where `uid` is given, otherwise what needs no root.
+    """
+    reads: tuple[str, ...] = ()
+    """Files and trees that it reads beside the system's; see `reach`."""
+    devices: tuple[str, ...] = ()
+    """Device nodes that it uses."""
 
     def __post_init__(self) -> None:
         # Whoever ends a confined tree kills all that its user runs.
@@ -71,11 +78,28 @@ class Confinement:
             raise ValueError(f"foreign code never runs as the system user {self.uid}")
 
     @property
-    def new_namespaces(self) -> frozenset[Namespace]:
-        """The namespaces that will be entered."""
-        if self.namespaces is not None:
-            return self.namespaces
-        return NAMESPACES if self.uid is not None else frozenset()
+    def chosen(self) -> frozenset[Layer]:
+        """The layers that will be put on."""
+        if self.layers is not None:
+            return self.layers
+        return LAYERS if self.uid is not None else WITHOUT_ROOT
+
+    def to_json(self) -> dict[str, Any]:
+        """For another process."""
+        scratch = str(self.scratch) if self.scratch is not None else None
+        return {**asdict(self), "scratch": scratch, "layers": sorted(self.chosen)}
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> Confinement:
+        """What `to_json` made, by way of JSON."""
+        return cls(
+            uid=given["uid"],
+            limits=Limits(**given["limits"]),
+            scratch=Path(given["scratch"]) if given["scratch"] is not None else None,
+            layers=frozenset(given["layers"]),
+            reads=tuple(given["reads"]),
+            devices=tuple(given["devices"]),
+        )
 
 
 def confine(c: Confinement, *, parent: int | None = None) -> None:
@@ -88,7 +112,7 @@ def confine(c: Confinement, *, parent: int | None = None) -> None:
     parent = os.getppid() if parent is None else parent
     if os.getsid(0) != os.getpid():
         os.setsid()
-    _enter(c.new_namespaces)
+    _enter(c.chosen)
     _limit(c.limits, c.uid)
     if c.uid is not None:
         _become(c.uid)
@@ -96,9 +120,14 @@ def confine(c: Confinement, *, parent: int | None = None) -> None:
     if os.getppid() != parent:
         raise ProcessLookupError(f"the parent {parent} has died")
     libc.no_new_privileges()
-    # Landlock and seccomp go here.
     os.umask(0o077)
     os.chdir(c.scratch if c.scratch is not None else "/")
+    if "landlock" in c.chosen:
+        scratch = str(c.scratch) if c.scratch is not None else None
+        own_shm = {"ipc", "mounts"} <= c.chosen
+        landlock.restrict(reach.rules(c.reads, scratch, c.devices, shared_memory=own_shm))
+    if "seccomp" in c.chosen:
+        seccomp.install()
 
 
 def close_all_but(keep: Iterable[int]) -> None:
@@ -111,13 +140,13 @@ def close_all_but(keep: Iterable[int]) -> None:
     os.closerange(start, os.sysconf("SC_OPEN_MAX"))
 
 
-def _enter(namespaces: frozenset[Namespace]) -> None:
+def _enter(layers: frozenset[Layer]) -> None:
     for name, flag in _CLONE.items():
-        if name in namespaces:
+        if name in layers:
             libc.unshare(flag)
-    if "mounts" in namespaces:
+    if "mounts" in layers:
         libc.private_mounts()
-        if "ipc" in namespaces and os.path.isdir(_SHM):
+        if "ipc" in layers and os.path.isdir(_SHM):
             libc.mount("tmpfs", _SHM, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, _SHM_OPTIONS)
 
 

@@ -1,9 +1,9 @@
 """Finds out which layers of the sandbox work on this machine, by trying them.
 
 A layer counts when a confined process was seen not to get through it, never because a call
-returned 0. `standard` means that all six hold; `reduced` (no root, or a container that may not
-make namespaces) that some of the first four do not. A worker or builder refuses to score under
-the level it is configured to need.
+returned 0. `standard` means that all of `LAYERS` hold; `reduced` that some do not that root (the
+first four) or the kernel (Landlock, seccomp) would have to give. A worker or builder refuses to
+score under the level it is configured to need.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from types import MappingProxyType
 from typing import Literal
 
 from reward_service.errors import InfrastructureError, PrerequisiteError
-from reward_service.sandbox import libc
-from reward_service.sandbox.confine import NAMESPACES, Confinement, Limits
+from reward_service.sandbox import confine, libc
+from reward_service.sandbox.confine import Confinement, Limits
 
 Level = Literal["standard", "reduced"]
 
-LAYERS = ("uid", "network", "ipc", "mounts", "no_new_privs", "rlimits")
-_WITHOUT_ROOT = ("no_new_privs", "rlimits")
+LAYERS = ("uid", "network", "ipc", "mounts", "landlock", "seccomp", "no_new_privs", "rlimits")
+_ALWAYS = ("no_new_privs", "rlimits")
 _CHECKS = str(Path(__file__).with_name("checks.py"))
 _SELF_TEST_S = 30.0
 
@@ -45,14 +45,20 @@ class Isolation:
     problems: tuple[str, ...] = ()
     """What was seen to get through, for a person."""
 
+    @property
+    def summary(self) -> str:
+        """The level, and where it is not the full one, the layers that there are."""
+        if self.level == "standard":
+            return self.level
+        return f"{self.level} ({', '.join(n for n in LAYERS if self.layers[n])})"
+
     def confinement(self, uid: int | None, limits: Limits, scratch: Path | None) -> Confinement:
         """The strongest confinement that holds here; `uid` is used where a change of user does."""
-        namespaces = frozenset(n for n in NAMESPACES if self.layers[n])
         if self.layers["uid"] and uid is None:
             raise ValueError("a user id is needed where the user can be changed")
-        if not self.layers["uid"]:
-            return Confinement(None, limits, scratch, frozenset())
-        return Confinement(uid, limits, scratch, namespaces)
+        possible = confine.LAYERS if self.layers["uid"] else confine.WITHOUT_ROOT
+        chosen = frozenset(name for name in possible if self.layers[name])
+        return Confinement(uid if self.layers["uid"] else None, limits, scratch, chosen)
 
 
 def self_test(uid: int) -> Isolation:
@@ -73,7 +79,7 @@ def self_test(uid: int) -> Isolation:
 
 def require(minimum: Level, isolation: Isolation) -> None:
     """Raise PrerequisiteError, with the fix, if the isolation is less than `minimum`."""
-    needed = LAYERS if minimum == "standard" else _WITHOUT_ROOT
+    needed = LAYERS if minimum == "standard" else _ALWAYS
     lacking = [layer for layer in needed if not isolation.layers[layer]]
     if not lacking:
         return
@@ -82,7 +88,8 @@ def require(minimum: Level, isolation: Isolation) -> None:
     if minimum == "standard":
         fix = (
             "run as root with CAP_SYS_ADMIN (in Docker: --cap-add SYS_ADMIN and a seccomp profile "
-            "that allows unshare and mount), or accept less with --accept-reduced-isolation "
+            "that allows unshare and mount) on a kernel with Landlock (5.13 or newer) and seccomp, "
+            "or accept less with --accept-reduced-isolation "
             "(REWARD_SERVICE_MIN_ISOLATION=reduced)"
         )
     raise PrerequisiteError(f"the sandbox lacks {', '.join(lacking)} ({told})", fix)
@@ -94,6 +101,11 @@ def _try(uid: int, folder: Path) -> dict[str, list[str]]:
     secret = folder / "secret"
     secret.write_text("for our eyes only")
     secret.chmod(0o600)
+    public = folder / "public"
+    public.mkdir()
+    (public / "file").write_text("for anyone")
+    (public / "file").chmod(0o666)
+    public.chmod(0o777)
     closed = folder / "closed"
     (closed / "tree").mkdir(parents=True)
     (closed / "tree" / "open").write_text("open")

@@ -60,21 +60,14 @@ def main() -> None:
 def _become(spec: dict[str, Any], parent: int, status: int) -> NoReturn:
     """Confine this process and turn it into the command."""
     from reward_service.sandbox import mounts
-    from reward_service.sandbox.confine import Confinement, Limits, confine
+    from reward_service.sandbox.confine import Confinement, confine
 
     try:
-        given = spec["confinement"]
-        scratch = given["scratch"]
-        mounts.expose_only(spec["exposed"], spec["writable"])
-        confine(
-            Confinement(
-                uid=given["uid"],
-                limits=Limits(**given["limits"]),
-                scratch=Path(scratch) if scratch is not None else None,
-                namespaces=frozenset(given["namespaces"]),
-            ),
-            parent=parent,
-        )
+        confinement = Confinement.from_json(spec["confinement"])
+        if confinement.uid is not None:
+            writable = [confinement.scratch] if confinement.scratch is not None else []
+            mounts.expose_only(confinement.reads, writable)
+        confine(confinement, parent=parent)
         if spec["cwd"] is not None:
             os.chdir(spec["cwd"])
         for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and kept by an exec

@@ -37,6 +37,7 @@ _libc.prctl.argtypes = (
     ctypes.c_ulong,
 )
 _libc.shmget.argtypes = (ctypes.c_int, ctypes.c_size_t, ctypes.c_int)
+_libc.syscall.restype = ctypes.c_long
 
 
 def _checked(result: int, what: str) -> int:
@@ -44,6 +45,12 @@ def _checked(result: int, what: str) -> int:
         code = ctypes.get_errno()
         raise OSError(code, f"{what}: {os.strerror(code)}")
     return result
+
+
+def syscall(what: str, number: int, *args: int | bytes | None) -> int:
+    """Make a system call that the C library has no function for; `what` names it in errors."""
+    given = [ctypes.c_long(a) if isinstance(a, int) else ctypes.c_char_p(a) for a in args]
+    return _checked(_libc.syscall(ctypes.c_long(number), *given), what)
 
 
 def unshare(flags: int) -> None:

@@ -17,8 +17,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -58,7 +58,6 @@ def run(
     output_limit_bytes: int,
     cwd: Path | None = None,
     memory_bytes: int | None = None,
-    exposed: Iterable[str | os.PathLike[str]] = (),
     stdin: bytes | None = None,
     channel: int | None = None,
     poll: Callable[[], None] = lambda: None,
@@ -66,33 +65,23 @@ def run(
     """Run `argv` (the program by its absolute path) under `confinement` until it and all it
     started have ended.
 
-    `cwd` is the working directory, by default the confinement's scratch. `exposed` are trees that
-    the command reads, to be made reachable where a closed directory is above them; the scratch
-    directory is added. `memory_bytes` bounds the tree's memory, looked at ten times a second, or
-    less often where that would take a fiftieth of the time.
-    `poll` is called as often; what it raises ends the command and is raised again. `channel` is a
-    descriptor that the command gets as its 3.
+    `cwd` is the working directory, by default the confinement's scratch. What the confinement
+    `reads` is made reachable where a closed directory is above it, as is the scratch directory.
+    `memory_bytes` bounds the tree's memory, looked at ten times a second, or less often where that
+    would take a fiftieth of the time. `poll` is called as often; what it raises ends the command
+    and is raised again. `channel` is a descriptor that the command gets as its 3.
 
     Raises PrerequisiteError or InfrastructureError when the command could not be confined or
     started, or did not end when killed. What the command itself does is never an exception.
     """
     if not os.path.isabs(argv[0]):
         raise ValueError(f"the program must be an absolute path, not {argv[0]!r}")
-    scratch = confinement.scratch
-    switched = confinement.uid is not None
     spec = {
         "argv": list(argv),
         "env": dict(env),
         "cwd": str(cwd) if cwd is not None else None,
         "parent": os.getpid(),
-        "exposed": [os.fspath(p) for p in exposed] if switched else [],
-        "writable": [str(scratch)] if switched and scratch is not None else [],
-        "confinement": {
-            "uid": confinement.uid,
-            "limits": asdict(confinement.limits),
-            "scratch": str(scratch) if scratch is not None else None,
-            "namespaces": sorted(confinement.new_namespaces),
-        },
+        "confinement": confinement.to_json(),
     }
     with contextlib.ExitStack() as stack:
         spec_fd = _file_with(json.dumps(spec).encode(), stack)

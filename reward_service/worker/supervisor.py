@@ -16,7 +16,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -37,8 +37,9 @@ from reward_service.errors import (
 )
 from reward_service.findings import Built, Context, Judgement
 from reward_service.runner.channel import Channel, ChannelError
+from reward_service.sandbox.confine import Limits
 from reward_service.sandbox.folder import own_folder, temporary_root
-from reward_service.sandbox.isolation import Isolation, require, self_test
+from reward_service.sandbox.isolation import require, self_test
 from reward_service.sandbox.uids import UidPool, kill_uid
 from reward_service.schemas import DeviceInfo, Provenance, Reason, Submission
 from reward_service.settings import Settings
@@ -113,7 +114,7 @@ class Supervisor:
             name=self._facts["name"],
             uuid=self._facts["uuid"],
             state=self._state,
-            isolation=self._isolation.level,
+            isolation=self._isolation.summary,
             worker=f"{os.uname().nodename}:{os.getpid()}",
             memory_bytes=self._facts["memory_bytes"],
         )
@@ -260,21 +261,20 @@ class Supervisor:
                 kill_uid(uid)
 
     def _slot(self, number: int) -> dict[str, Any]:
-        holds_uid = self._isolation.layers["uid"]
-        scratch = self._root / f"slot-{number}"
-        uid = self._uids[number] if holds_uid else None
-        self._prepare(scratch, uid)
-        limits = {
+        limits = Limits(
             **_RUNNER_LIMITS,
-            "cpu_s": _CANDIDATE_CPU_S if number == 0 else _REFERENCE_CPU_S,
-            "address_bytes": _CPU_ADDRESS_BYTES if self.kind == "cpu" else None,
-        }
+            cpu_s=_CANDIDATE_CPU_S if number == 0 else _REFERENCE_CPU_S,
+            address_bytes=_CPU_ADDRESS_BYTES if self.kind == "cpu" else None,
+        )
+        scratch = self._root / f"slot-{number}"
+        confinement = self._isolation.confinement(self._uids[number], limits, scratch)
+        self._prepare(scratch, confinement.uid)
         return {
-            "uid": uid,
+            "uid": confinement.uid,
             "scratch": str(scratch),
             "cpus": self._cores(judge=False),
-            "limits": limits,
-            "namespaces": sorted(_namespaces(self._isolation)),
+            "limits": asdict(limits),
+            "layers": sorted(confinement.chosen),
         }
 
     def _prepare(self, scratch: Path, uid: int | None) -> None:
@@ -302,7 +302,7 @@ class Supervisor:
             torch=self._facts["torch"],
             cuda=self._facts["cuda"],
             clocks=clocks,
-            isolation=self._isolation.level,
+            isolation=self._isolation.summary,
             seed=seed,
         )
 
@@ -336,9 +336,3 @@ class Supervisor:
         temporary = path.with_suffix(f".{os.getpid()}")
         temporary.write_text(json.dumps(calibration))
         temporary.replace(path)
-
-
-def _namespaces(isolation: Isolation) -> frozenset[str]:
-    if not isolation.layers["uid"]:
-        return frozenset()
-    return frozenset(name for name in ("network", "ipc", "mounts") if isolation.layers[name])

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from reward_service.errors import InfrastructureError, PrerequisiteError
-from reward_service.sandbox import isolation, mounts
+from reward_service.sandbox import confine as confinement_module
+from reward_service.sandbox import isolation, mounts, syscalls, trees
 from reward_service.sandbox.box import Boxes
 from reward_service.sandbox.confine import Confinement, Limits, close_all_but, confine
 from reward_service.sandbox.run import Completed, run
@@ -47,7 +48,7 @@ def alive(pid: int) -> bool:
 
 @pytest.fixture
 def pool() -> UidPool:
-    return UidPool(61_000)
+    return UidPool(58_000)
 
 
 @pytest.fixture
@@ -81,12 +82,11 @@ def python(program: str, box: Confinement, **given: object) -> Completed:
         "env": {},
         "timeout_s": 20.0,
         "output_limit_bytes": 4096,
-        "exposed": mounts.interpreter_trees(),
         **given,
     }
     return run(
         [sys.executable, "-I", "-S", "-c", program],
-        confinement=box,
+        confinement=replace(box, reads=(*trees.interpreter(), *box.reads)),
         **arguments,  # type: ignore[arg-type]
     )
 
@@ -128,15 +128,28 @@ def test_self_test_without_the_steps_reports_what_gets_through(
     disarmed.write_text(
         checks.replace("str(Path(__file__).resolve().parents[2])", repr(package_root)).replace(
             "    c.confine(\n", "    os.chdir(folder / 'scratch')\n    (lambda *a, **k: None)(\n"
-        )
+        ).replace("c.confine(alone", "(lambda *a, **k: None)(alone")
     )
     monkeypatch.setattr(isolation, "_CHECKS", str(disarmed))
     with pool.lease() as uid:
         found = isolation.self_test(uid)
     assert found.level == "reduced"
-    assert not any(found.layers[name] for name in ("network", "ipc", "no_new_privs", "rlimits"))
+    lacking = ("network", "ipc", "landlock", "seccomp", "no_new_privs", "rlimits")
+    assert not any(found.layers[name] for name in lacking)
+    assert_everything_was_tried(found.problems)
     with pytest.raises(PrerequisiteError, match="no_new_privs"):
         isolation.require("reduced", found)
+
+
+def assert_everything_was_tried(problems: tuple[str, ...]) -> None:
+    """Each call that seccomp refuses, and each way out that Landlock closes, is among them."""
+    told = "\n".join(problems)
+    names = [*syscalls.architecture().refused, *syscalls.NOT_THERE]
+    assert [n for n in names if f"seccomp: {n} is" not in told] == []
+    for way in ("connecting", "a namespace", "a socket of family 2", "a filter"):
+        assert f"seccomp: {way}" in told
+    for way in ("reading a public file", "writing", "making", "listing", "/etc/passwd", "signalling"):
+        assert any(p.startswith("landlock: ") and way in p for p in problems)
 
 
 def test_require_names_the_layer_and_the_setting() -> None:
@@ -150,43 +163,47 @@ def test_require_names_the_layer_and_the_setting() -> None:
 def test_confinement_uses_what_holds_and_no_more(tmp_path: Path) -> None:
     layers = dict.fromkeys(isolation.LAYERS, True)
     full = isolation.Isolation("standard", layers)
-    assert full.confinement(61_000, LIMITS, tmp_path).new_namespaces == {"network", "ipc", "mounts"}
+    assert full.confinement(58_000, LIMITS, tmp_path).chosen == confinement_module.LAYERS
     docker = isolation.Isolation("reduced", layers | {"network": False, "mounts": False})
-    assert docker.confinement(61_000, LIMITS, tmp_path).new_namespaces == {"ipc"}
-    laptop = isolation.Isolation("reduced", layers | {"uid": False})
+    chosen = docker.confinement(58_000, LIMITS, tmp_path).chosen
+    assert chosen == {"ipc", "landlock", "seccomp"}
+    laptop = isolation.Isolation("reduced", layers | {"uid": False, "landlock": False})
     assert laptop.confinement(None, LIMITS, tmp_path) == Confinement(
-        None, LIMITS, tmp_path, frozenset()
+        None, LIMITS, tmp_path, frozenset({"seccomp"})
     )
+    assert laptop.summary.startswith("reduced (network, ")
+    assert "landlock" not in laptop.summary
     with pytest.raises(ValueError, match="user id"):
         full.confinement(None, LIMITS, tmp_path)
 
 
 @root
 def test_the_command_is_another_user_without_capabilities_or_network(box: Confinement) -> None:
-    done = shell("id -u; id -g; id -G; grep -E 'NoNew|CapEff' /proc/self/status; umask; pwd", box)
+    status = "while read -r k v; do case $k in CapEff:|NoNew*|Seccomp:) echo $k $v;; esac; done"
+    done = shell(f"id -u; id -g; id -G; {status} < /proc/self/status; umask; pwd", box)
     uid = box.uid
     assert done.output_tail.split() == [
         *(str(uid),) * 3,
-        *("CapEff:", "0" * 16, "NoNewPrivs:", "1", "0077", str(box.scratch)),
+        *("CapEff:", "0" * 16, "NoNewPrivs:", "1", "Seccomp:", "2", "0077", str(box.scratch)),
     ]
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         done = python(
             f"import socket; socket.create_connection(('127.0.0.1', {port}), timeout=5)", box
         )
-    assert "unreachable" in done.output_tail
+    assert "PermissionError" in done.output_tail
 
 
 def test_nothing_of_our_environment_or_descriptors_is_inherited(box: Confinement) -> None:
     read, write = os.pipe()
     os.set_inheritable(write, True)
     try:
-        done = shell("ls /proc/self/fd; env", box, env={"PATH": "/usr/bin:/bin", "GIVEN": "1"})
+        done = shell("cd /proc/self/fd; echo *; cd /; env", box, env={"PATH": "/usr/bin:/bin", "GIVEN": "1"})
     finally:
         os.close(read)
         os.close(write)
     lines = done.output_tail.split()
-    assert lines[:4] == ["0", "1", "2", "3"]  # 3 is ls reading the directory
+    assert lines[:4] == ["0", "1", "2", "3"]  # 3 is the shell reading the directory
     assert sorted(line for line in lines[4:] if not line.startswith(("PWD", "OLDPWD"))) == [
         "GIVEN=1",
         "PATH=/usr/bin:/bin",
@@ -432,14 +449,14 @@ def test_leases_are_distinct_and_come_back(pool: UidPool) -> None:
 
 @root
 def test_a_full_pool_says_so(tmp_path: Path) -> None:
-    pool = UidPool(61_200, tmp_path, size=1)
+    pool = UidPool(58_200, tmp_path, size=1)
     with pool.lease(), pytest.raises(InfrastructureError, match="all 1 user ids"), pool.lease():
         pass
 
 
 @root
 def test_a_dead_holder_frees_its_slot(tmp_path: Path) -> None:
-    pool = UidPool(61_200, tmp_path, size=1)
+    pool = UidPool(58_200, tmp_path, size=1)
     read, write = os.pipe()
     holder = os.fork()
     if holder == 0:
@@ -452,7 +469,7 @@ def test_a_dead_holder_frees_its_slot(tmp_path: Path) -> None:
     os.kill(holder, signal.SIGKILL)
     os.waitpid(holder, 0)
     with pool.lease() as uid:
-        assert uid == 61_200
+        assert uid == 58_200
     os.close(read)
     os.close(write)
 
@@ -478,8 +495,7 @@ def test_an_exposed_tree_is_readable_and_its_neighbours_are_gone(
     assert "Permission denied" in shell(f"cat {tree}/file", box).output_tail
     done = shell(
         f"cat {tree}/file; echo; ls {closed} {closed}/deep; touch {tree}/new {closed}/new",
-        box,
-        exposed=[tree],
+        replace(box, reads=(str(tree),), layers=confinement_module.LAYERS - {"landlock"}),
     )
     assert done.output_tail.startswith("inside\n")
     assert "secret" not in done.output_tail
@@ -514,9 +530,9 @@ def test_a_tree_closed_in_itself_is_a_prerequisite_with_the_fix(
     tree = closed / "deep" / "tree"
     tree.chmod(0o700)
     with pytest.raises(PrerequisiteError, match=rf"chmod o\+rX {tree}"):
-        shell("true", box, exposed=[tree])
+        shell("true", replace(box, reads=(str(tree),)))
     with pytest.raises(PrerequisiteError, match="No such file"):
-        shell("true", box, exposed=[closed / "absent"])
+        shell("true", replace(box, reads=(str(closed / "absent"),)))
 
 
 def test_blocked_ancestor_is_the_topmost(tmp_path: Path) -> None:
@@ -587,13 +603,13 @@ def test_a_forked_child_of_a_process_with_torch_is_confined_in_milliseconds(
 
 
 def test_boxes_remove_what_the_dead_left_and_nothing_else(tmp_path: Path) -> None:
-    with Boxes.prepare(tmp_path, 61_000) as living:
+    with Boxes.prepare(tmp_path, 58_000) as living:
         abandoned = living.folder.parent / "abandoned"
         (abandoned / "inner").mkdir(parents=True)
         (abandoned / "lock").write_text("")
         unknown = living.folder.parent / "unknown"
         unknown.mkdir()
-        with Boxes.prepare(tmp_path, 61_000) as other:
+        with Boxes.prepare(tmp_path, 58_000) as other:
             assert living.folder.exists()
             assert other.folder.exists()
             assert not abandoned.exists()
@@ -603,7 +619,7 @@ def test_boxes_remove_what_the_dead_left_and_nothing_else(tmp_path: Path) -> Non
 
 
 def test_a_box_has_a_scratch_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
-    with Boxes.prepare(tmp_path, 61_000) as boxes:
+    with Boxes.prepare(tmp_path, 58_000) as boxes:
         with boxes.open(LIMITS) as one, boxes.open(LIMITS) as two:
             assert one.scratch is not None
             assert one.scratch != two.scratch
