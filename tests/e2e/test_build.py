@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,7 +32,7 @@ from reward_service.settings import Settings
 ROOT = os.geteuid() == 0
 LEVEL = "standard" if ROOT else "reduced"
 # Apart for each worker of pytest-xdist: the tests look at all that runs under these users.
-UID_BASE = 62_000 + 256 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+UID_BASE = 58_000 + 256 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
 root = pytest.mark.skipif(not ROOT, reason="needs root")
 nvcc = pytest.mark.skipif(
     not (shutil.which("nvcc") or Path("/usr/local/cuda/bin/nvcc").exists()), reason="needs nvcc"
@@ -298,25 +299,91 @@ def test_a_function_that_does_not_exist_is_a_failed_build(stage: BuildStage) -> 
     assert "absent" in found.message
 
 
-@root
-@pytest.mark.parametrize(
-    "cpp",
-    [
-        '#include "{path}"',
-        'asm(".incbin \\"{path}\\"");',
-        '#if __has_include("{path}")\n#error leaked\n#endif\nint x = nonsense;',
-    ],
-)
-def test_files_of_others_cannot_be_read(stage: BuildStage, tmp_path: Path, cpp: str) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("the secret text\n")
-    secret.chmod(0o600)
-    for path in ("/etc/shadow", str(secret)):
-        result = refused(stage, program(cpp=cpp.format(path=path)), Reason.BUILD_FAILED)
-        told = f"{result.message}{result.build}"
-        assert "secret text" not in told
+SECRET = "int secret_text_that_no_one_may_see = 4711;\n"
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A file that anyone on this machine may read, of a kind that a compiler would take."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        file = folder / "public.h"
+        file.write_text(SECRET)
+        file.chmod(0o644)
+        yield file
+
+
+READS = {
+    "include": '#include "{path}"',
+    "climbing include": '#include "{climbing}"',
+    "include in the path": "#include <{path}>",
+    "include_next": "#include_next <{path}>",
+    "include by a macro": "#define FILE <{path}>\n#include FILE",
+    "include that is there": '#if __has_include("{path}")\n#include "{path}"\n#endif\n#error end',
+    "dependency": '#pragma GCC dependency "{path}"\n#error end',
+    "embed": 'const unsigned char x[] = {{\n#embed "{path}"\n}};',
+    "incbin": 'asm(".incbin \\"{path}\\"");',
+    "climbing incbin": 'asm(".incbin \\"{climbing}\\"");',
+    "assembler's include": 'asm(".include \\"{path}\\"");',
+}
+"""Ways to read a file while compiling."""
+
+
+def unread(stage: BuildStage, public: Path, text: str, **arguments: Any) -> Finding:
+    """The failure of a program that reads a public file, and /etc/passwd, and learns nothing.
+
+    Every user may read both, so that what stops it is no file's mode.
+    """
+    for path in (str(public), "/etc/passwd"):
+        sources = text.format(path=path, climbing="../" * 30 + path[1:]) + "\nint y = 1;\n"
+        found = refused(stage, program(**{"cpp": sources, **arguments}), Reason.BUILD_FAILED)
+        told = f"{found.message}{found.build}"
+        assert "secret_text" not in told
         assert "root:" not in told
-        assert "leaked" not in told
+    return found
+
+
+@pytest.mark.parametrize("way", READS)
+def test_a_compile_reads_nothing_but_its_sources_and_the_toolchain(
+    stage: BuildStage, public: Path, way: str
+) -> None:
+    found = unread(stage, public, READS[way])
+    assert found.build is not None
+    assert found.build.path == "stock"
+
+
+@pytest.mark.parametrize("way", ["include", "climbing include", "embed", "incbin"])
+def test_neither_do_the_passes_of_the_split_rung(
+    stage: BuildStage, public: Path, way: str
+) -> None:
+    found = unread(stage, public, "#include <torch/types.h>\n" + READS[way])
+    assert found.build is not None
+    assert str(found.build.fallback).startswith("host_pass: "), found.build
+
+
+@nvcc
+@pytest.mark.parametrize("way", ["include", "climbing include"])
+def test_neither_does_nvcc(stage: BuildStage, public: Path, way: str) -> None:
+    kernel = READS[way].format(path=public, climbing="../" * 30 + str(public)[1:])
+    found = refused(stage, program(cuda_sources=f"{kernel}\n__global__ void k() {{}}"),
+                    Reason.BUILD_FAILED)  # fmt: skip
+    assert "secret_text" not in f"{found.message}{found.build}"
+
+
+def test_flags_do_not_read_either(stage: BuildStage, public: Path) -> None:
+    use = f"#include <{public.name}>\nint y = nonsense + secret_text_that_no_one_may_see;"
+    given = (
+        {"extra_cflags": ["-include", str(public)], "cpp": "int y = nonsense;"},
+        {"extra_cflags": [f"-I{public.parent}"], "cpp": use},
+        {"extra_include_paths": [str(public.parent)], "cpp": use},
+        {"extra_cflags": [f"@{public}"], "cpp": "int y = nonsense;"},
+        {"extra_ldflags": [str(public)], "cpp": "int y = nonsense;"},
+    )
+    for arguments in given:
+        found = build(stage, program(**arguments))
+        assert isinstance(found, Finding)
+        assert "4711" not in f"{found.message}{found.build}"
 
 
 @root

@@ -4,6 +4,7 @@ The candidates need no build (policy `library: allow`), so that a test takes abo
 """
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,24 @@ def get_init_inputs():
 """
 
 HONEST = PROBLEM.replace("class Model(", "class ModelNew(")
+
+
+POINTWISE = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.tanh(torch.relu(x * 2 + 1) * 3 - x.abs()) * x
+
+def get_inputs():
+    return [torch.randn(512, 4096)]
+
+def get_init_inputs():
+    return []
+"""
+
+POINTWISE_HONEST = POINTWISE.replace("class Model(", "class ModelNew(")
 
 
 def with_forward(body: str, before: str = "") -> str:
@@ -91,6 +110,15 @@ def test_a_slow_candidate_is_slow(judge):
 def test_plain_torch_has_no_kernel_of_its_own(judge):
     judgement = judge(PROBLEM, HONEST, library="partial")
     assert judgement.failure.reason is Reason.NO_CUSTOM_KERNEL
+
+
+def test_a_compiled_baseline_is_compiled_and_vectorised_in_the_sandbox(judge, supervisor):
+    judgement = judge(POINTWISE, POINTWISE_HONEST, baseline="compile")
+    assert judgement.failure is None, judgement.failure
+    assert judgement.speedup.baseline == "compile"
+    made = [p for slot in supervisor._slots[1:] for p in Path(slot["scratch"]).rglob("*.main.so")]
+    sources = [p.read_text() for so in made for p in so.parent.glob("*.main.cpp")]
+    assert any("at::vec::Vectorized" in text for text in sources), made
 
 
 def test_stopping_after_correctness_leaves_no_speedup(judge):
@@ -295,8 +323,15 @@ assert os.getuid() != 0
 for attempt in (
     lambda: socket.create_connection(('127.0.0.1', 22), 1),
     lambda: open('/etc/shadow'),
+    lambda: open('/etc/passwd'),
+    lambda: open('/dev/shm/here', 'w').close() or open('/tmp/here', 'w'),
+    lambda: os.listdir('/tmp'),
+    lambda: os.listdir('/home'),
     lambda: os.kill(os.getppid(), 0),
     lambda: open('/proc/%d/environ' % os.getppid()).read(),
+    lambda: open('/proc/%d/cmdline' % os.getppid()).read(),
+    lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM),
+    lambda: socket.socket(socket.AF_UNIX).connect('/run/x'),
     lambda: os.setuid(0),
 ):
     try: attempt()
