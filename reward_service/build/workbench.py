@@ -1,9 +1,10 @@
 """Where a build's commands run: a directory of sources that they read, and one of what they made.
 
 Every command is sandboxed with a user id and a scratch directory of its own, and reads the
-toolchain, and the sources from a directory that it cannot write, and nothing else. What it made is taken out by us as a plain file of
-its user's and handed to later commands in the same way, so that no command can touch another's
-work. The bounds on time hold for all commands of a build together.
+toolchain, and the sources from a directory that it cannot write, and nothing else. What it made
+is taken out by us as a plain file of its user's and handed to later commands in the same way, so
+that no command can touch another's work. The bounds on time hold for all commands of a build
+together.
 """
 
 from __future__ import annotations

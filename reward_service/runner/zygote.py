@@ -33,8 +33,7 @@ from reward_service.runner.channel import Channel, ChannelClosedError
 from reward_service.sandbox import libc
 from reward_service.sandbox.confine import Confinement, Limits, confine
 from reward_service.sandbox.mounts import expose as expose_trees
-from reward_service.sandbox.trees import cuda as cuda_trees
-from reward_service.sandbox.trees import gpus, interpreter
+from reward_service.sandbox.trees import cuda, gpus, interpreter
 from reward_service.sandbox.uids import kill_uid
 
 LOG_TAIL_BYTES = 4_096
@@ -74,6 +73,7 @@ class Zygote:
         self.supervisor = supervisor
         self.clients = [supervisor]
         self.children: dict[int, _Child] = {}
+        self.reads = {"cpu": interpreter(), "cuda": (*interpreter(), *cuda())}
 
     def serve(self) -> None:
         """Answer requests until the supervisor goes."""
@@ -135,7 +135,7 @@ class Zygote:
         pid = os.fork()
         if pid == 0:
             _become(fds[0], fds[1], log_write, message["cpus"])
-            _run_runner(message, zygote)
+            _run_runner(message, zygote, self.reads[message["device"]])
         os.close(log_write)
         self.children[pid] = _Child(pid, message["uid"], log_read)
         return pid
@@ -225,14 +225,12 @@ def _run_judge(message: dict[str, Any]) -> NoReturn:
         os._exit(code)
 
 
-def _run_runner(message: dict[str, Any], parent: int) -> NoReturn:
+def _run_runner(message: dict[str, Any], parent: int, reads: tuple[str, ...]) -> NoReturn:
     code = 70
     try:
         from reward_service.runner.main import serve
 
         scratch = Path(message["scratch"])
-        cuda = message["device"] != "cpu"
-        reads = (*interpreter(), *(cuda_trees() if cuda else ()))
         confine(
             Confinement(
                 message["uid"],
@@ -240,7 +238,7 @@ def _run_runner(message: dict[str, Any], parent: int) -> NoReturn:
                 scratch,
                 frozenset(message["layers"]),
                 reads,
-                gpus() if cuda else (),
+                gpus() if message["device"] == "cuda" else (),
             ),
             parent=parent,
         )

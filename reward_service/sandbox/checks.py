@@ -124,9 +124,11 @@ def _seccomp() -> list[str]:
     from reward_service.sandbox import libc, seccomp, syscalls
 
     machine = syscalls.architecture()
-    denied = {name: errno.EPERM for name in machine.refused}
+    denied = dict.fromkeys(machine.refused, errno.EPERM)
     denied |= dict.fromkeys(syscalls.NOT_THERE, errno.ENOSYS)
-    attempts = {n: (machine.numbers[n], (-1,) * 6, code) for n, code in denied.items()}
+    attempts: dict[str, tuple[int, tuple[int, ...], int]] = {
+        name: (machine.numbers[name], (-1,) * 6, code) for name, code in denied.items()
+    }
 
     def also(what: str, name: str, *args: int, code: int = errno.EPERM) -> None:
         attempts[what] = (machine.numbers[name], args, code)

@@ -56,9 +56,7 @@ DEVICE = Right.READ_FILE | Right.WRITE_FILE | Right.IOCTL_DEV
 OWN = ~(Right.MAKE_CHAR | Right.MAKE_BLOCK | Right.IOCTL_DEV)
 """All that one does with plain files and directories."""
 
-_OF_FILES = (
-    Right.EXECUTE | Right.WRITE_FILE | Right.READ_FILE | Right.TRUNCATE | Right.IOCTL_DEV
-)
+_OF_FILES = Right.EXECUTE | Right.WRITE_FILE | Right.READ_FILE | Right.TRUNCATE | Right.IOCTL_DEV
 _SINCE = {Right.REFER: 2, Right.TRUNCATE: 3, Right.IOCTL_DEV: 5}
 
 

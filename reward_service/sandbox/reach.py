@@ -16,7 +16,8 @@ from reward_service.sandbox.landlock import CHANGE, DEVICE, OWN, READ, Right
 _SYSTEM = (
     *("/bin", "/lib", "/lib32", "/lib64", "/libx32"),
     *("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/libexec"),
-    *("/usr/include", "/usr/share/zoneinfo"),
+    # Triton asks `ldconfig` where CUDA's driver is.
+    *("/sbin", "/usr/sbin", "/usr/include", "/usr/share/zoneinfo"),
     *("/usr/local/bin", "/usr/local/lib", "/usr/local/lib64", "/usr/local/include"),
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"),
     # OpenSSL ends the import of Python's `ssl` where its settings are there and cannot be read.
@@ -24,6 +25,7 @@ _SYSTEM = (
     *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems"),
     *("/proc/sys/vm", "/sys/devices/system", "/dev/zero", "/dev/random", "/dev/urandom"),
 )
+
 
 def rules(
     reads: Iterable[str], scratch: str | None, devices: Iterable[str], *, shared_memory: bool

@@ -354,9 +354,7 @@ def test_a_compile_reads_nothing_but_its_sources_and_the_toolchain(
 
 
 @pytest.mark.parametrize("way", ["include", "climbing include", "embed", "incbin"])
-def test_neither_do_the_passes_of_the_split_rung(
-    stage: BuildStage, public: Path, way: str
-) -> None:
+def test_neither_do_the_passes_of_the_split_rung(stage: BuildStage, public: Path, way: str) -> None:
     found = unread(stage, public, "#include <torch/types.h>\n" + READS[way])
     assert found.build is not None
     assert str(found.build.fallback).startswith("host_pass: "), found.build

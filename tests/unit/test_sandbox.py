@@ -126,9 +126,11 @@ def test_self_test_without_the_steps_reports_what_gets_through(
     disarmed = tmp_path / "checks.py"
     package_root = str(Path(isolation.__file__).parents[2])
     disarmed.write_text(
-        checks.replace("str(Path(__file__).resolve().parents[2])", repr(package_root)).replace(
+        checks.replace("str(Path(__file__).resolve().parents[2])", repr(package_root))
+        .replace(
             "    c.confine(\n", "    os.chdir(folder / 'scratch')\n    (lambda *a, **k: None)(\n"
-        ).replace("c.confine(alone", "(lambda *a, **k: None)(alone")
+        )
+        .replace("c.confine(alone", "(lambda *a, **k: None)(alone")
     )
     monkeypatch.setattr(isolation, "_CHECKS", str(disarmed))
     with pool.lease() as uid:
@@ -148,7 +150,14 @@ def assert_everything_was_tried(problems: tuple[str, ...]) -> None:
     assert [n for n in names if f"seccomp: {n} is" not in told] == []
     for way in ("connecting", "a namespace", "a socket of family 2", "a filter"):
         assert f"seccomp: {way}" in told
-    for way in ("reading a public file", "writing", "making", "listing", "/etc/passwd", "signalling"):
+    for way in (
+        "reading a public file",
+        "writing",
+        "making",
+        "listing",
+        "/etc/passwd",
+        "signalling",
+    ):
         assert any(p.startswith("landlock: ") and way in p for p in problems)
 
 
@@ -198,7 +207,9 @@ def test_nothing_of_our_environment_or_descriptors_is_inherited(box: Confinement
     read, write = os.pipe()
     os.set_inheritable(write, True)
     try:
-        done = shell("cd /proc/self/fd; echo *; cd /; env", box, env={"PATH": "/usr/bin:/bin", "GIVEN": "1"})
+        done = shell(
+            "cd /proc/self/fd; echo *; cd /; env", box, env={"PATH": "/usr/bin:/bin", "GIVEN": "1"}
+        )
     finally:
         os.close(read)
         os.close(write)
