@@ -561,11 +561,13 @@ def test_blocked_ancestor_is_the_topmost(tmp_path: Path) -> None:
 
 ZYGOTE = """
 import json, os, sys, time
-sys.path.append(sys.argv[1])
+sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from reward_service.sandbox import libc, mounts
 from reward_service.sandbox.confine import Confinement, Limits, close_all_but, confine
+from reward_service.sandbox.trees import interpreter
 import torch
+reads = interpreter()
 closed, scratch, uid = sys.argv[2], sys.argv[3], int(sys.argv[4])
 mounts.expose(writable=[scratch])
 libc.adopt_orphans()
@@ -574,9 +576,9 @@ child = os.fork()
 if child == 0:
     begun = time.monotonic()
     close_all_but([1, 2])
-    confine(Confinement(uid, Limits(60, 1 << 20, 64, 64), Path(scratch)), parent=me)
+    confine(Confinement(uid, Limits(60, 1 << 20, 64, 64), Path(scratch), None, reads), parent=me)
     seconds = time.monotonic() - begun
-    import colorsys, sqlite3  # what had not been imported can still be
+    import colorsys, sqlite3, ssl  # what had not been imported can still be
     a = torch.ones(64, 64)
     os.write(1, json.dumps([
         os.getuid(), (a @ a)[0, 0].item(), seconds, os.access(closed, os.F_OK), os.getcwd()
