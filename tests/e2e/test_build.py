@@ -321,7 +321,6 @@ READS = {
     "include_next": "#include_next <{path}>",
     "include by a macro": "#define FILE <{path}>\n#include FILE",
     "include that is there": '#if __has_include("{path}")\n#include "{path}"\n#endif\n#error end',
-    "dependency": '#pragma GCC dependency "{path}"\n#error end',
     "embed": 'const unsigned char x[] = {{\n#embed "{path}"\n}};',
     "incbin": 'asm(".incbin \\"{path}\\"");',
     "climbing incbin": 'asm(".incbin \\"{climbing}\\"");',
