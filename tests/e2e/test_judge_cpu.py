@@ -113,7 +113,7 @@ def test_plain_torch_has_no_kernel_of_its_own(judge):
 
 
 def test_a_compiled_baseline_is_compiled_and_vectorised_in_the_sandbox(judge, supervisor):
-    judgement = judge(POINTWISE, POINTWISE_HONEST, baseline="compile")
+    judgement = judge(POINTWISE, POINTWISE_HONEST, baseline="compile", deadline_s=300)
     assert judgement.failure is None, judgement.failure
     assert judgement.speedup.baseline == "compile"
     made = [p for slot in supervisor._slots[1:] for p in Path(slot["scratch"]).rglob("*.main.so")]
