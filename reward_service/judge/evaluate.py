@@ -16,6 +16,7 @@ from typing import Any
 from reward_service.errors import DeviceError
 from reward_service.findings import Finding, Judgement
 from reward_service.judge.calibrate import Calibration
+from reward_service.judge.compare import same_bits
 from reward_service.judge.device import DeviceFacts
 from reward_service.judge.physics import floor_seconds
 from reward_service.judge.program import Program, Run
@@ -27,11 +28,11 @@ from reward_service.judge.values import Variation, plan_trials
 from reward_service.judge.verify import (
     Expectation,
     WorstSeen,
-    same_bits,
     verify_inputs,
     verify_outputs,
     verify_state,
 )
+from reward_service.runner.arena import BAND_BYTES
 from reward_service.runner.page import Mode
 from reward_service.schemas import Check, Policy, Reason
 
@@ -170,6 +171,8 @@ class Evaluation:
         controls = self.reference.controls
         self._check("outputs", True, **(self.worst.evidence or {}), trials=len(kinds))
         self._check("inputs_unchanged", True)
+        self._check("bounds", True, band_bytes=BAND_BYTES)
+        self._check("aliasing", True)
         self._check("determinism", True, bitwise=bitwise)
         self._check("expectation", True, float64=self.reference.has_double)
         self._check("negative_controls", not controls.weak, passed_wrongly=controls.weak)
@@ -328,6 +331,8 @@ _CHECK_OF = {
     Reason.SCHEMA: "outputs",
     Reason.PRECISION: "outputs",
     Reason.STALE: "outputs",
+    Reason.ALIAS: "aliasing",
+    Reason.OUT_OF_BOUNDS: "bounds",
     Reason.INPUT_MUTATED: "inputs_unchanged",
     Reason.STATE: "state_after",
     Reason.NONDETERMINISTIC: "determinism",

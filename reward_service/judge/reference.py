@@ -18,6 +18,7 @@ from torch import Tensor
 
 from reward_service.errors import BadProblemError, DeviceError
 from reward_service.judge.accuracy import Precision, comparable, measure, within
+from reward_service.judge.compare import same_bits
 from reward_service.judge.controls import lower_precision, weak_controls
 from reward_service.judge.inputs import InputSource
 from reward_service.judge.memory import Layout
@@ -30,8 +31,8 @@ from reward_service.judge.verify import (
     LowerPrecisions,
     expectation,
     profile,
-    same_bits,
 )
+from reward_service.runner.outputs import Quirk
 from reward_service.runner.page import Mode
 from reward_service.schemas import Reason
 
@@ -194,7 +195,13 @@ class Reference:
         state_after = Layout.of((item for _, item in self.program.state), inputs_after.end)
         self._fits(inputs.end + state_after.end)
         self.shape = CallShape(
-            self.tree, inputs, working["tree"], outputs, inputs_after, state_after
+            self.tree,
+            inputs,
+            working["tree"],
+            outputs,
+            inputs_after,
+            state_after,
+            tuple(Quirk(int(output), str(what)) for output, what in working["quirks"]),
         )
         self.program.expect(self.shape)
 
@@ -318,7 +325,7 @@ class Reference:
         """Tell a candidate what its calls look like."""
         values = self.inputs.fresh(Variation.AS_DRAWN)
         candidate.bind(self.tree, self.shape.inputs, values)
-        candidate.expect(self.shape_for(candidate))
+        candidate.expect(self.shape_for(candidate), revisit=True)
 
     # --- in use ----------------------------------------------------------------------------
 

@@ -21,7 +21,15 @@ from reward_service.runner.channel import (
     ChannelError,
     ChannelTimeoutError,
 )
-from reward_service.runner.page import LEAVE, ControlPage, Mode, SharedMemory, Status, What
+from reward_service.runner.page import (
+    LEAVE,
+    ControlPage,
+    ControlWords,
+    Mode,
+    SharedMemory,
+    Status,
+    What,
+)
 from reward_service.schemas import Reason
 
 SETTLE_LIMIT_S = 30.0
@@ -124,14 +132,14 @@ class RunnerClient:
         renew: bool = False,
         restore: bool = False,
         everything: bool = False,
+        keep: bool = False,
     ) -> Call:
-        """Have the program called once on the inputs that lie in its memory."""
-        if not self._serving:
-            self._exchange("calls", SETTLE_LIMIT_S, None, {})
-            self._serving = True
-        words = self.page.words
-        self._number += 1
-        number = self._number
+        """Have the program called once on the inputs that lie in its memory.
+
+        `keep`: its outputs will be asked for again, by `recall`.
+        """
+        words, number = self._next_call()
+        words.recall = False
         words.mode, words.seed = mode, seed
         words.renew, words.restore = renew, restore
         words.call = number
@@ -147,15 +155,33 @@ class RunnerClient:
         synced = time.perf_counter_ns()
         self._await(("done",), number, limit_s)
         wall_s = (time.perf_counter_ns() - start) / 1e9
-        status, digest, claimed_s = words.status, words.digest, words.claimed_ns / 1e9
+        digest, claimed_s = words.digest, words.claimed_ns / 1e9
+        words.keep = keep
         words.what = What.EVERYTHING if everything else What.OUTPUTS
         start = time.perf_counter_ns()
         words.export = number
         self._await(("exported",), number, SETTLE_LIMIT_S)
         export_s = (time.perf_counter_ns() - start) / 1e9
+        # Damage around the inputs is looked for after the clock has stopped.
+        status = words.status
         if status != Status.OK:
             raise self.failure(_REASONS.get(status, Reason.PROTOCOL), self.page.text())
         return Call(wall_s, (synced - loaded) / 1e9, claimed_s, digest, export_s)
+
+    def recall(self) -> None:
+        """Have the outputs that were kept handed over once more."""
+        words, number = self._next_call()
+        words.recall = True
+        words.call = number
+        self._await(("exported",), number, SETTLE_LIMIT_S)
+
+    def _next_call(self) -> tuple[ControlWords, int]:
+        """The words of the page and the number of the next call, in call mode."""
+        if not self._serving:
+            self._exchange("calls", SETTLE_LIMIT_S, None, {})
+            self._serving = True
+        self._number += 1
+        return self.page.words, self._number
 
     def leave_calls(self) -> None:
         """Go back to the channel."""
@@ -249,6 +275,8 @@ _REASONS = {
     Status.OUT_OF_MEMORY: Reason.OUT_OF_MEMORY,
     Status.CUDA_FAULT: Reason.CUDA_FAULT,
     Status.SCHEMA: Reason.SCHEMA,
+    Status.ALIAS: Reason.ALIAS,
+    Status.OUT_OF_BOUNDS: Reason.OUT_OF_BOUNDS,
 }
 
 

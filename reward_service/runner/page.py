@@ -12,8 +12,9 @@ A call `n` (n = 1, 2, ...) goes like this; each side writes only its own words:
                                     <-      synced = n
                                             digests
                                     <-      claimed_ns, digest, status; done = n
-    clock stops; what; export = n   ->      copies the outputs into judge-owned memory
-                                    <-      exported = n
+    clock stops; what, keep; export = n ->  copies the outputs into judge-owned memory, and looks
+                                            for damage around the inputs
+                                    <-      status; exported = n
 
 The inputs lie in shared memory before `go`, but veiled: the key comes with `go`, and until then
 their bytes say nothing. The digest is taken before `done`, so that bytes written after the clock
@@ -21,6 +22,9 @@ stopped are noticed when the judge compares it with what was exported. A runner 
 outputs to fit a digest that it told before; so the judge's clock also bounds the export, where
 such work would have to be done. It notes `loaded` and `synced` too: between them little happens
 but the call, so that its bound on the call is much tighter than that on the whole.
+
+`keep` says that the outputs of this call will be asked for once more: by `call = n` with `recall`
+set, to which the runner only answers `exported = n`.
 """
 
 from __future__ import annotations
@@ -62,6 +66,8 @@ class Status(IntEnum):
     OUT_OF_MEMORY = 2
     CUDA_FAULT = 3
     SCHEMA = 4
+    ALIAS = 5
+    OUT_OF_BOUNDS = 6
 
 
 class ControlWords(ctypes.Structure):
@@ -76,6 +82,8 @@ class ControlWords(ctypes.Structure):
         ("restore", ctypes.c_int64),
         ("seed", ctypes.c_int64),
         ("what", ctypes.c_int64),
+        ("keep", ctypes.c_int64),
+        ("recall", ctypes.c_int64),
         ("key", ctypes.c_int64),
         ("ready", ctypes.c_int64),
         ("loaded", ctypes.c_int64),

@@ -1,0 +1,55 @@
+"""Memory for the inputs of calls, between guard bands of poison.
+
+A read past an end gets NaN, and a write there is noticed. Inputs start where torch's own allocator
+could have put them, at another place in each arena.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reward_service.runner.poison import Poison
+from reward_service.runner.values import byte_count, digest
+
+BAND_BYTES = 1 << 16
+_ALIGNMENT = {"cpu": 64, "cuda": 512}
+_SHIFTS = 16
+
+
+class Arena:
+    """New storage for tensors of the given specs."""
+
+    def __init__(self, specs: Sequence[dict[str, Any]], poison: Poison) -> None:
+        alignment = _ALIGNMENT[poison.device.type]
+        sizes = [byte_count(item["shape"], item["dtype"]) for item in specs]
+        rooms = [-(-size // alignment) * alignment for size in sizes]
+        end = sum(rooms) + (len(rooms) + 1) * BAND_BYTES + _SHIFTS * alignment
+        whole = torch.empty(end, dtype=torch.uint8, device=poison.device)
+        poison.fill(whole[:BAND_BYTES])
+        self.raw: list[Tensor] = []
+        """The bytes of each tensor; writing them leaves the tensor's version counter alone."""
+        self.tensors: list[Tensor] = []
+        bands = []
+        start = 0
+        stop = BAND_BYTES + alignment * secrets.randbelow(_SHIFTS)
+        for item, size in zip(specs, sizes, strict=True):
+            bands.append(whole[start:stop])
+            start, stop = stop + size, stop + -(-size // alignment) * alignment + BAND_BYTES
+            data = whole[start - size : start]
+            self.raw.append(data)
+            typed = data.data.view(getattr(torch, item["dtype"]))
+            self.tensors.append(typed.view(tuple(item["shape"])).data)
+        bands.append(whole[start:stop])
+        for band in bands:
+            poison.fill(band)
+        self._bands = bands
+        self._sum = int(digest(bands))
+
+    def intact(self) -> bool:
+        """Whether nobody wrote into a guard band."""
+        return int(digest(self._bands)) == self._sum
