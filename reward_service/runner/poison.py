@@ -16,17 +16,19 @@ import torch
 from torch import Tensor
 
 _NAN_LANES = 0x7FF87FF87FF87FF8
-_FREE_LANES = 0x8007800780078007
-_ROW_BYTES = 1 << 16
+_FREE_LANES = 0x0007000700070007
+_ROW_BYTES = 1 << 14
 _BLOCKS = 2
-"""A block of each size is not always the one that the allocator gives next."""
-MOST_BLOCK_BYTES = 256 << 20
-"""Of free memory that is filled block by block ahead of a call."""
+"""A block is not always the one that the allocator gives next."""
+_LARGE_BYTES = 1 << 20
+"""From here on one must do: fresh pages of the host take longer to get than to fill."""
+MOST_BYTES = {"cpu": 32 << 20, "cuda": 256 << 20}
+"""Filled block by block ahead of a call. The host's allocator keeps no larger ones for later."""
 
 
 def poison_word() -> int:
     """32 bits of poison."""
-    return secrets.randbits(32) & 0x80078007 | 0x7FF87FF8
+    return secrets.randbits(32) & 0x00070007 | 0x7FF87FF8
 
 
 class Poison:
@@ -41,21 +43,23 @@ class Poison:
     def fill(self, block: Tensor) -> None:
         """Fill one-dimensional bytes."""
         start = 8 * secrets.randbelow(_ROW_BYTES // 8)
-        row = self._pool[start : start + _ROW_BYTES]
-        whole = block.numel() // _ROW_BYTES * _ROW_BYTES
-        block[:whole].view(-1, _ROW_BYTES).copy_(row)
-        block[whole:].copy_(row[: block.numel() - whole])
+        filled = min(_ROW_BYTES, block.numel())
+        block[:filled].copy_(self._pool[start : start + filled])
+        while filled < block.numel():
+            more = min(filled, block.numel() - filled)
+            block[filled : filled + more].copy_(block[:more])
+            filled += more
 
     def blocks(self, sizes: Sequence[int]) -> list[Tensor]:
         """Filled blocks of these sizes. Freed by the caller at the last moment, they are what the
         allocator has to give to who asks for such a size then."""
         held: list[Tensor] = []
-        total = 0
+        left = MOST_BYTES[self.device.type]
         for size in sizes:
-            total += _BLOCKS * size
-            if total > MOST_BLOCK_BYTES:
-                break
-            for _ in range(_BLOCKS):
+            for _ in range(_BLOCKS if size < _LARGE_BYTES else 1):
+                left -= size
+                if left < 0:
+                    return held
                 block = torch.empty(size, dtype=torch.uint8, device=self.device)
                 self.fill(block)
                 held.append(block)
