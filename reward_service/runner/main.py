@@ -35,6 +35,7 @@ from reward_service.runner.page import (
 from reward_service.runner.program import answer_extension_calls, load_program
 from reward_service.runner.values import digest, flatten, spec, unflatten, view
 from reward_service.runner.window import Window, open_window, synchronized_copy
+from reward_service.runner.work import multiplications, shares_read
 
 _SPINS = 2_000
 _NAP_S = 50e-6
@@ -70,6 +71,7 @@ class Runner:
             "load_state": self.load_state,
             "bind": self.bind,
             "probe": self.probe,
+            "work": self.work,
             "expect": self.expect,
             "calls": self.serve_calls,
         }
@@ -210,6 +212,27 @@ class Runner:
             "tensors": [spec(tensor) for tensor in tensors],
             "quirks": sorted(quirks),
         }
+
+    def work(
+        self, memories: list[SharedMemory], generated: list[int], reads: bool
+    ) -> dict[str, Any]:
+        """Count what a call cannot avoid, where the inputs named hold values without structure;
+        `reads`: also what it has to read."""
+        synchronized_copy(self.window, self.calls.inputs, self.calls.old)
+        model = self.models[Mode.WORKING]
+        given = [self.calls.inputs[index] for index in generated]
+        given += [tensor for _, tensor in named_state(model)]
+        plain = getattr(model, "_orig_mod", model)
+        seed_all(0)
+        count = multiplications(lambda: plain(*self.calls.arguments(Mode.WORKING)), given)
+        self._restore_state()
+        shares = [0.0] * len(self.calls.inputs)
+        double = self.models.get(Mode.DOUBLE)
+        if reads and double is not None:
+            wide = [t.double() if t.is_floating_point() else t for t in self.calls.inputs]
+            shares = shares_read(lambda leaves: double(*unflatten(self.calls.tree, leaves)), wide)
+            self._restore_state()
+        return {"multiplications": count, "shares": [shares[index] for index in generated]}
 
     def expect(
         self,

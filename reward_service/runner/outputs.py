@@ -51,7 +51,7 @@ def _not_plain(tensor: Tensor) -> str | None:
         return f"has the layout {tensor.layout}, not a strided one"
     if _BASE._is_zerotensor(tensor):
         return "has no memory of its own"
-    start, end = _extent(tensor)
+    start, end = extent(tensor)
     storage = _BASE.untyped_storage(tensor)
     if end > start and not (
         storage.data_ptr() <= start and end <= storage.data_ptr() + storage.nbytes()
@@ -76,26 +76,26 @@ def shared(
 ) -> set[Quirk]:
     """Outputs that share bytes with each other, with inputs or with the state."""
     found = set()
-    extents = [_extent(tensor) for tensor in outputs]
-    of_inputs = [_extent(tensor) for tensor in inputs]
-    of_state = [_extent(tensor) for tensor in state]
-    for index, extent in enumerate(extents):
+    extents = [extent(tensor) for tensor in outputs]
+    of_inputs = [extent(tensor) for tensor in inputs]
+    of_state = [extent(tensor) for tensor in state]
+    for index, ours in enumerate(extents):
         found |= {
             Quirk(index, f"shares memory with output {other}")
             for other in range(index)
-            if _overlap(extent, extents[other])
+            if overlap(ours, extents[other])
         }
         found |= {
             Quirk(index, f"shares memory with input {other}")
             for other, theirs in enumerate(of_inputs)
-            if _overlap(extent, theirs)
+            if overlap(ours, theirs)
         }
-        if any(_overlap(extent, theirs) for theirs in of_state):
+        if any(overlap(ours, theirs) for theirs in of_state):
             found.add(Quirk(index, "shares memory with the model's state"))
     return found
 
 
-def _extent(tensor: Tensor) -> tuple[int, int]:
+def extent(tensor: Tensor) -> tuple[int, int]:
     """The first byte of a tensor and the first one after it."""
     start = _BASE.data_ptr(tensor)
     last = 0
@@ -106,5 +106,6 @@ def _extent(tensor: Tensor) -> tuple[int, int]:
     return start, start + (last + 1) * _BASE.element_size(tensor)
 
 
-def _overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:
+def overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    """Whether two extents have a byte in common."""
     return max(a[0], b[0]) < min(a[1], b[1])

@@ -54,11 +54,8 @@ CHEATS = {
         "return self.kept.setdefault(key, self.right(x)).clone()",
         {Reason.MISMATCH},
     ),
-    "keeps results by object": (
-        "import weakref\n"
-        "if self.kept is None: self.kept = weakref.WeakKeyDictionary()\n"
-        "if x not in self.kept: self.kept[x] = self.right(x)\n"
-        "return self.kept[x].clone()",
+    "keeps results on the input itself": (
+        "if not hasattr(x, 'answer'): x.answer = self.right(x)\nreturn x.answer.clone()",
         {Reason.MISMATCH},
     ),
     "leaves a mode behind": (
