@@ -11,10 +11,12 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reward_service.judge.pause import paused
 from reward_service.runner.channel import (
     Channel,
     ChannelClosedError,
@@ -182,6 +184,10 @@ class RunnerClient:
             self._serving = True
         self._number += 1
         return self.page.words, self._number
+
+    def paused(self) -> AbstractContextManager[None]:
+        """See `judge.pause`."""
+        return paused(self._pidfd)
 
     def leave_calls(self) -> None:
         """Go back to the channel."""

@@ -197,3 +197,31 @@ def test_damage_is_told_as_the_check_that_found_it(judge):
     body, _ = CHEATS["writes behind an input"]
     checks = {c.name: c for c in judge(PROBLEM, with_forward(body)).checks}
     assert not checks["bounds"].passed
+
+
+def test_threads_that_run_on_between_calls_do_not_slow_the_baseline(judge):
+    # They rest while a call of their own runs, and take all cores at other times.
+    before = """
+idle = threading.Event()
+burn = torch.randn(256, 256)
+
+def spin():
+    torch.set_num_threads(1)
+    while True:
+        idle.wait()
+        burn @ burn
+"""
+    body = """
+if self.kept is None:
+    self.kept = [threading.Thread(target=spin, daemon=True) for _ in range(4)]
+    for thread in self.kept: thread.start()
+idle.clear()
+y = self.right(x)
+idle.set()
+return y
+"""
+    many = "linear(x.repeat(16, 16) @ x.repeat(16, 16).T @ x.repeat(16, 1))[:64]"
+    problem = PROBLEM.replace("linear(x)", many)
+    cheat = with_forward(body, before).replace("linear(x)", many)
+    judgement = judge(problem, cheat)
+    assert judgement.failure is not None or judgement.speedup.low < 1.1
