@@ -44,8 +44,7 @@ class Arena:
             start, stop = stop + size, stop + -(-size // alignment) * alignment + BAND_BYTES
             data = whole[start - size : start]
             self.raw.append(data)
-            typed = data.data.view(getattr(torch, item["dtype"]))
-            self.tensors.append(typed.view(tuple(item["shape"])).data)
+            self.tensors.append(_plain(data, item["shape"], item["dtype"]))
         bands.append(whole[start:stop])
         for band in bands:
             poison.fill(band)
@@ -55,3 +54,10 @@ class Arena:
     def intact(self) -> bool:
         """Whether nobody wrote into a guard band."""
         return int(digest(self._bands)) == self._sum
+
+
+def _plain(data: Tensor, shape: Sequence[int], dtype: str) -> Tensor:
+    """The same bytes as a tensor that looks newly made: a storage that holds them and no more, a
+    version counter of its own, and no base. Tensors in one storage would be compiled as views."""
+    alone = torch.from_dlpack(data)
+    return alone.view(getattr(torch, dtype)).view(tuple(shape)).data

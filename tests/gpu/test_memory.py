@@ -74,9 +74,8 @@ HONEST = {
 
 CHEATS = {
     "writes behind an input": (
-        COPY,
-        f"y = torch.empty_like(x)\n{LAUNCH}\n"
-        "kernel(grid=(1, 1, 1), block=(32, 1, 1), args=[y, END, 32])\nreturn y",
+        COPY.replace("if (i < n)", "if (i < 8) from[n + i] = 0;\n    if (i < n)"),
+        f"y = torch.empty_like(x)\n{LAUNCH}\nreturn y",
         {Reason.OUT_OF_BOUNDS},
     ),
     "reads behind an input": (
@@ -119,7 +118,6 @@ CHEATS = {
         {Reason.CUDA_FAULT},
     ),
 }
-BEHIND = "torch.as_strided(x, (32,), (1,), x.storage_offset() + x.numel())"
 
 
 @pytest.mark.parametrize("name", HONEST)
@@ -131,7 +129,7 @@ def test_an_honest_kernel_is_correct(judge_gpu, name):
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_cheat_is_refused_for_its_own_reason(judge_gpu, name):
     source, forward, reasons = CHEATS[name]
-    failure = judge_gpu(RELU, kernel_of(source, forward.replace("END", BEHIND))).failure
+    failure = judge_gpu(RELU, kernel_of(source, forward)).failure
     assert failure is not None
     assert failure.reason in reasons, failure
 

@@ -1,10 +1,13 @@
 """Memory around and under calls: every stray write shows, and nothing left over looks right."""
 
+import ctypes
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reward_service.judge.specs import DTYPES as NAMES
 from reward_service.runner.arena import BAND_BYTES, Arena
 from reward_service.runner.poison import MOST_BYTES, Poison, poison_word
 from reward_service.runner.values import spec
@@ -12,6 +15,7 @@ from reward_service.runner.values import spec
 CPU = torch.device("cpu")
 POISON = Poison(CPU)
 TENSORS = [torch.ones(3, 5), torch.ones(7, dtype=torch.int8), torch.ones((), dtype=torch.float64)]
+DTYPES = list(NAMES.values())
 SPECS = [spec(tensor) for tensor in TENSORS]
 
 
@@ -22,11 +26,12 @@ SPECS = [spec(tensor) for tensor in TENSORS]
 def test_a_stray_write_on_either_side_of_an_input_is_noticed(index, after, distance, change):
     arena = Arena(SPECS, POISON)
     tensor = arena.tensors[index]
-    place = tensor.storage_offset() * tensor.element_size()
-    place += tensor.numel() * tensor.element_size() + distance if after else -1 - distance
-    whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+    size = tensor.numel() * tensor.element_size()
+    place = ctypes.c_ubyte.from_address(
+        tensor.data_ptr() + (size + distance if after else -1 - distance)
+    )
     assert arena.intact()
-    whole[place] ^= change
+    place.value ^= change
     assert not arena.intact()
 
 
@@ -44,14 +49,24 @@ def test_new_values_come_without_a_new_version():
         raw.copy_(tensor.reshape(-1).view(torch.uint8))
     assert all(map(torch.equal, arena.tensors, TENSORS))
     assert [tensor._version for tensor in arena.tensors] == [0] * len(TENSORS)
-    assert all(tensor._base is None for tensor in arena.tensors)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_input_looks_like_a_new_tensor(dtype):
+    specs = [spec(torch.zeros(shape, dtype=dtype)) for shape in ((), (3, 5), (0, 2))]
+    for tensor in Arena(specs, POISON).tensors:
+        assert tensor._base is None
+        assert tensor.storage_offset() == 0
+        assert tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
+        assert tensor.is_contiguous()
+        assert not tensor.requires_grad
 
 
 def test_inputs_start_where_the_allocator_could_have_put_them_and_not_always_there():
     arenas = [Arena(SPECS, POISON) for _ in range(30)]
     starts = [tensor.data_ptr() for arena in arenas for tensor in arena.tensors]
     assert all(start % 64 == 0 for start in starts)
-    assert len({arena.tensors[0].storage_offset() for arena in arenas}) > 1
+    assert len({arena.tensors[0].data_ptr() % 1024 for arena in arenas}) > 1
 
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
