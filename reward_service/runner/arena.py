@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.dlpack import from_dlpack
 
 from reward_service.runner.poison import Poison
 from reward_service.runner.values import byte_count, digest
@@ -59,5 +60,5 @@ class Arena:
 def _plain(data: Tensor, shape: Sequence[int], dtype: str) -> Tensor:
     """The same bytes as a tensor that looks newly made: a storage that holds them and no more, a
     version counter of its own, and no base. Tensors in one storage would be compiled as views."""
-    alone = torch.from_dlpack(data)
+    alone = from_dlpack(data)
     return alone.view(getattr(torch, dtype)).view(tuple(shape)).data
