@@ -224,6 +224,10 @@ class Program:
         if everything:
             inputs_after = self.shape.inputs_after.read(self._results, self.device.device)
             state_after = self.shape.state_after.read(self._results, self.device.device)
+            if int(digest(inputs_after)) != call.inputs_digest:
+                raise self.client.failure(
+                    Reason.STALE, "its inputs changed after it had said that it was done"
+                )
         if keep:
             self._revisit.kept(outputs)
         elif self._revisit.due():

@@ -83,6 +83,8 @@ class Call:
     """What the runner says the device spent."""
     digest: int
     """What the runner says its output's bits sum to, from before the clock stopped."""
+    inputs_digest: int
+    """Likewise of the inputs, as the call left them."""
     export_s: float
     """From `export` to `exported`."""
 
@@ -157,7 +159,7 @@ class RunnerClient:
         synced = time.perf_counter_ns()
         self._await(("done",), number, limit_s)
         wall_s = (time.perf_counter_ns() - start) / 1e9
-        digest, claimed_s = words.digest, words.claimed_ns / 1e9
+        digests, claimed_s = (words.digest, words.inputs_digest), words.claimed_ns / 1e9
         words.keep = keep
         words.what = What.EVERYTHING if everything else What.OUTPUTS
         start = time.perf_counter_ns()
@@ -168,7 +170,7 @@ class RunnerClient:
         status = words.status
         if status != Status.OK:
             raise self.failure(_REASONS.get(status, Reason.PROTOCOL), self.page.text())
-        return Call(wall_s, (synced - loaded) / 1e9, claimed_s, digest, export_s)
+        return Call(wall_s, (synced - loaded) / 1e9, claimed_s, *digests, export_s)
 
     def recall(self) -> None:
         """Have the outputs that were kept handed over once more."""

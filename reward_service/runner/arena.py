@@ -33,17 +33,16 @@ class Arena:
         rooms = [-(-size // alignment) * alignment for size in sizes]
         end = sum(rooms) + (len(rooms) + 1) * BAND_BYTES + _SHIFTS * alignment
         whole = torch.empty(end, dtype=torch.uint8, device=poison.device)
-        poison.fill(whole[:BAND_BYTES])
         self.raw: list[Tensor] = []
         """The bytes of each tensor; writing them leaves the tensor's version counter alone."""
         self.tensors: list[Tensor] = []
         bands = []
         start = 0
         stop = BAND_BYTES + alignment * secrets.randbelow(_SHIFTS)
-        for item, size in zip(specs, sizes, strict=True):
+        for item, size, room in zip(specs, sizes, rooms, strict=True):
             bands.append(whole[start:stop])
-            start, stop = stop + size, stop + -(-size // alignment) * alignment + BAND_BYTES
-            data = whole[start - size : start]
+            data = whole[stop : stop + size]
+            start, stop = stop + size, stop + room + BAND_BYTES
             self.raw.append(data)
             self.tensors.append(_plain(data, item["shape"], item["dtype"]))
         bands.append(whole[start:stop])

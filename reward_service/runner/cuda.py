@@ -71,7 +71,11 @@ class Cuda:
         self._device = device.value
         self._shared_bytes = self._attribute(_MOST_SHARED_BYTES)
         self._blocks = 2 * self._attribute(_MULTIPROCESSORS)
-        self._persists = self._attribute(_MOST_PERSISTING_BYTES) > 0
+        # A part of a divided GPU has the lines and not the limit.
+        self._persists = (
+            self._attribute(_MOST_PERSISTING_BYTES) > 0
+            and self._driver.cuCtxSetLimit(_LIMIT_PERSISTING_BYTES, 0) == 0
+        )
         module, self._scribble = ctypes.c_void_p(), ctypes.c_void_p()
         self._call("cuModuleLoadData", ctypes.byref(module), _SCRIBBLE)
         self._call("cuModuleGetFunction", ctypes.byref(self._scribble), module, b"scribble")

@@ -298,8 +298,8 @@ class Runner:
             if (fault := self.window.fault()) is not None:
                 raise DeviceFaultError(f"forward() passed over {fault}")
             tensors = self.calls.check(result, mode)
-            bits = digest(tensors)
-            words.digest = int(bits)
+            digests = digest(tensors), digest(self.calls.inputs)
+            words.digest, words.inputs_digest = map(int, digests)
             words.claimed_ns = claimed_ns
             words.status = Status.OK
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
