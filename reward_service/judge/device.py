@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import torch
 
@@ -16,6 +19,8 @@ from reward_service.devices.detect import device_class
 from reward_service.runner.page import SharedMemory
 
 _COPY_BYTES = 256 << 20
+_PRODUCT_SIZE = {"cpu": 512, "cuda": 8192}
+_LEAST_CPU_CACHE_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,9 @@ class DeviceFacts:
     memory_bytes: int
     cache_bytes: int
     bandwidth_bytes_s: float
-    """Bytes a second that a large fill reaches; no kernel writes faster past the cache."""
+    """Bytes a second that writing, reading or copying a large block reaches, whichever is most."""
+    multiplications_s: float
+    """A second, as the fastest matrix product in any precision has them."""
 
 
 class JudgeDevice:
@@ -74,8 +81,9 @@ class JudgeDevice:
                 torch=torch.__version__,
                 cuda=None,
                 memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-                cache_bytes=32 << 20,
+                cache_bytes=max(_LEAST_CPU_CACHE_BYTES, _cpu_cache_bytes()),
                 bandwidth_bytes_s=self._bandwidth(),
+                multiplications_s=self._multiplications(),
             )
         properties = torch.cuda.get_device_properties(0)
         return DeviceFacts(
@@ -87,18 +95,51 @@ class JudgeDevice:
             memory_bytes=properties.total_memory,
             cache_bytes=properties.L2_cache_size,
             bandwidth_bytes_s=self._bandwidth(),
+            multiplications_s=self._multiplications(),
         )
 
     def _bandwidth(self) -> float:
-        block = torch.empty(_COPY_BYTES, dtype=torch.uint8, device=self.device)
+        block = torch.zeros(_COPY_BYTES // 8, dtype=torch.int64, device=self.device)
+        half = len(block) // 2
+        ways: tuple[Callable[[], object], ...] = (
+            lambda: block.fill_(1),
+            block.sum,
+            lambda: block[:half].copy_(block[half:]),
+        )
+        return _COPY_BYTES / min(self._best(way, 4) for way in ways)
+
+    def _multiplications(self) -> float:
+        size = _PRODUCT_SIZE[self.kind]
+        torch.backends.cuda.matmul.allow_tf32 = True
         best = float("inf")
-        for _ in range(4):
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
+            a = torch.ones(size, size, dtype=dtype, device=self.device)
+            best = min(best, self._best(partial(torch.mm, a, a), 8))
+        torch.backends.cuda.matmul.allow_tf32 = False
+        return size**3 / best
+
+    def _best(self, work: Callable[[], object], times: int) -> float:
+        """The least seconds that something took."""
+        best = float("inf")
+        for _ in range(times):
             self.synchronize()
             start = time.perf_counter()
-            block.fill_(1)
+            work()
             self.synchronize()
             best = min(best, time.perf_counter() - start)
-        return _COPY_BYTES / best
+        return best
+
+
+def _cpu_cache_bytes() -> int:
+    """All of the largest cache that the first core shares; 0 where the system does not tell."""
+    sizes = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
+    return max((_bytes(size.read_text()) for size in sizes), default=0)
+
+
+def _bytes(text: str) -> int:
+    number = text.strip()
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    return int(number[:-1]) * units[number[-1]] if number[-1:] in units else int(number)
 
 
 def _cpu_name() -> str:

@@ -10,29 +10,28 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from reward_service.errors import DeviceError
 from reward_service.findings import Finding, Judgement
 from reward_service.judge.calibrate import Calibration
+from reward_service.judge.compare import same_bits
 from reward_service.judge.device import DeviceFacts
-from reward_service.judge.physics import floor_seconds
+from reward_service.judge.physics import floor
 from reward_service.judge.program import Program, Run
 from reward_service.judge.reference import Reference
 from reward_service.judge.runner_client import CandidateError
-from reward_service.judge.specs import total_bytes
 from reward_service.judge.timing import Pairs, TimedCallFailedError, TimingPlan, time_pairs
 from reward_service.judge.values import Variation, plan_trials
 from reward_service.judge.verify import (
     Expectation,
     WorstSeen,
-    same_bits,
     verify_inputs,
     verify_outputs,
     verify_state,
 )
-from reward_service.runner.page import Mode
+from reward_service.runner.arena import BAND_BYTES
 from reward_service.schemas import Check, Policy, Reason
 
 TRIALS = 6
@@ -170,6 +169,8 @@ class Evaluation:
         controls = self.reference.controls
         self._check("outputs", True, **(self.worst.evidence or {}), trials=len(kinds))
         self._check("inputs_unchanged", True)
+        self._check("bounds", True, band_bytes=BAND_BYTES)
+        self._check("aliasing", True)
         self._check("determinism", True, bitwise=bitwise)
         self._check("expectation", True, float64=self.reference.has_double)
         self._check("negative_controls", not controls.weak, passed_wrongly=controls.weak)
@@ -272,22 +273,28 @@ class Evaluation:
                 allowed_s=clock.allowed_s,
                 overhead_s=clock.overhead_s,
             )
-        floor = floor_seconds(
-            total_bytes(self.reference.shape.outputs[Mode.WORKING].specs),
-            self.facts.bandwidth_bytes_s,
-            self.facts.cache_bytes,
+        self._require_possible(pairs.candidate_time.median)
+        return pairs
+
+    def _require_possible(self, median_s: float) -> None:
+        """Nobody is faster than the bytes and the arithmetic allow."""
+        facts = self.facts
+        least = floor(
+            self.reference.work,
+            bandwidth_bytes_s=facts.bandwidth_bytes_s,
+            cache_bytes=facts.cache_bytes,
+            multiplications_s=facts.multiplications_s,
         )
-        median = pairs.candidate_time.median
-        self._check("physics", median >= floor, floor_s=floor, median_s=median)
-        if median < floor:
+        passed = median_s >= least.seconds
+        self._check("physics", passed, **asdict(least), median_s=median_s)
+        if not passed:
             raise CandidateFailedError(
                 Finding(
                     Reason.PHYSICS,
-                    f"{median * 1e6:.1f} us a call is less than writing the output takes "
-                    f"({floor * 1e6:.1f} us)",
+                    f"{median_s * 1e6:.1f} us a call is less than {least.cause} "
+                    f"({least.seconds * 1e6:.1f} us)",
                 )
             )
-        return pairs
 
     # --- helpers ---------------------------------------------------------------------------
 
@@ -328,6 +335,8 @@ _CHECK_OF = {
     Reason.SCHEMA: "outputs",
     Reason.PRECISION: "outputs",
     Reason.STALE: "outputs",
+    Reason.ALIAS: "aliasing",
+    Reason.OUT_OF_BOUNDS: "bounds",
     Reason.INPUT_MUTATED: "inputs_unchanged",
     Reason.STATE: "state_after",
     Reason.NONDETERMINISTIC: "determinism",

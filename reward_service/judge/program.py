@@ -11,6 +11,7 @@ from torch import Tensor
 
 from reward_service.judge.device import JudgeDevice
 from reward_service.judge.memory import Layout
+from reward_service.judge.revisit import MOST_BYTES, Revisit
 from reward_service.judge.runner_client import Call, RunnerClient
 from reward_service.judge.specs import (
     MAX_STATE_TENSORS,
@@ -18,7 +19,9 @@ from reward_service.judge.specs import (
     SpecError,
     TensorSpec,
     parse_specs,
+    total_bytes,
 )
+from reward_service.runner.outputs import Quirk
 from reward_service.runner.page import Mode, SharedMemory
 from reward_service.runner.values import digest
 from reward_service.runner.veil import KEY_BITS, veil
@@ -37,6 +40,14 @@ class CallShape:
     outputs: dict[Mode, Layout]
     inputs_after: Layout
     state_after: Layout
+    quirks: tuple[Quirk, ...] = ()
+    """What the reference's outputs have that plain new tensors have not."""
+
+    @property
+    def kept_outputs(self) -> list[bool]:
+        """Which outputs stay what they are after later calls: not those that share memory."""
+        odd = {quirk.output for quirk in self.quirks}
+        return [index not in odd for index in range(len(self.outputs[Mode.WORKING].specs))]
 
     @property
     def result_bytes(self) -> int:
@@ -84,6 +95,7 @@ class Program:
         self.device = device
         self.state: list[tuple[str, TensorSpec]] = []
         self.shape: CallShape | None = None
+        self._revisit = Revisit(())
         self._inputs: SharedMemory | None = None
         self._results: SharedMemory | None = None
 
@@ -147,9 +159,11 @@ class Program:
             key=values.key,
         )
 
-    def expect(self, shape: CallShape) -> None:
-        """Share memory for the results."""
+    def expect(self, shape: CallShape, *, revisit: bool = False) -> None:
+        """Share memory for the results; `revisit` them after later calls."""
         self.shape = shape
+        if revisit and total_bytes(shape.outputs[Mode.WORKING].specs) <= MOST_BYTES:
+            self._revisit = Revisit(shape.kept_outputs)
         self._results = SharedMemory.create(shape.result_bytes)
         self.device.adopt(self._results)
         offsets = {mode.name: list(layout.offsets) for mode, layout in shape.outputs.items()}
@@ -167,6 +181,7 @@ class Program:
                 for mode, layout in shape.outputs.items()
             },
             offsets=offsets,
+            quirks=[list(quirk) for quirk in shape.quirks],
         )
 
     def place(self, layout: Layout, values: Values) -> None:
@@ -188,6 +203,7 @@ class Program:
         """Have the program called on values that were placed, and take what it returned."""
         assert self.shape is not None
         assert self._results is not None
+        keep = mode is Mode.WORKING and self._revisit.wants()
         call = self.client.call(
             values.key,
             limit_s,
@@ -196,6 +212,7 @@ class Program:
             renew=renew,
             restore=restore,
             everything=everything,
+            keep=keep,
         )
         outputs = self.shape.outputs[mode].read(self._results, self.device.device)
         if int(digest(outputs)) != call.digest:
@@ -207,7 +224,26 @@ class Program:
         if everything:
             inputs_after = self.shape.inputs_after.read(self._results, self.device.device)
             state_after = self.shape.state_after.read(self._results, self.device.device)
+            if int(digest(inputs_after)) != call.inputs_digest:
+                raise self.client.failure(
+                    Reason.STALE, "its inputs changed after it had said that it was done"
+                )
+        if keep:
+            self._revisit.kept(outputs)
+        elif self._revisit.due():
+            self._look_again()
         return Run(call, outputs, inputs_after, state_after)
+
+    def _look_again(self) -> None:
+        """Raise if outputs that were kept have changed."""
+        assert self.shape is not None
+        assert self._results is not None
+        self.client.recall()
+        again = self.shape.outputs[Mode.WORKING].read(self._results, self.device.device)
+        changed = self._revisit.changed(again)
+        if changed is not None:
+            message = f"output {changed} of an earlier call was changed by a later one"
+            raise self.client.failure(Reason.STALE, message)
 
     def read_specs(self, value: object, most: int = MAX_TENSORS) -> tuple[TensorSpec, ...]:
         """Specs that the runner told of."""

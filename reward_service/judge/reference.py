@@ -8,6 +8,7 @@ A reference that cannot be judged against raises `BadProblemError` with the reas
 
 from __future__ import annotations
 
+import operator
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,9 +19,11 @@ from torch import Tensor
 
 from reward_service.errors import BadProblemError, DeviceError
 from reward_service.judge.accuracy import Precision, comparable, measure, within
+from reward_service.judge.compare import same_bits
 from reward_service.judge.controls import lower_precision, weak_controls
 from reward_service.judge.inputs import InputSource
 from reward_service.judge.memory import Layout
+from reward_service.judge.physics import Work
 from reward_service.judge.program import CallShape, Program, Run, Values
 from reward_service.judge.runner_client import ProblemRunnerError
 from reward_service.judge.specs import DTYPES, TensorSpec, total_bytes
@@ -30,8 +33,8 @@ from reward_service.judge.verify import (
     LowerPrecisions,
     expectation,
     profile,
-    same_bits,
 )
+from reward_service.runner.outputs import Quirk
 from reward_service.runner.page import Mode
 from reward_service.schemas import Reason
 
@@ -74,6 +77,7 @@ class Reference:
         program: Program,
         directory: str,
         memory_limit: int,
+        cache_bytes: int,
         generator: torch.Generator,
         checkpoint: Callable[[], None],
     ) -> None:
@@ -81,6 +85,7 @@ class Reference:
         self.program = program
         self.directory = directory
         self.memory_limit = memory_limit
+        self.cache_bytes = cache_bytes
         self.generator = generator
         self.checkpoint = checkpoint
         self.construct_seed = secrets.randbits(62)
@@ -89,6 +94,7 @@ class Reference:
         self.controls = Controls()
         self.stateful = True
         """Whether a call changes the state that the next would start from."""
+        self.work = Work(0)
         self.call_s = 0.0
         """Seconds of one call, by the judge's clock, a first idea."""
 
@@ -104,6 +110,7 @@ class Reference:
             self._shape_calls()
             self._randomise()
             self._check_calls()
+            self._count_work()
             progress("trying wrong answers on it")
             self._try_controls()
         except ProblemRunnerError as error:
@@ -194,7 +201,13 @@ class Reference:
         state_after = Layout.of((item for _, item in self.program.state), inputs_after.end)
         self._fits(inputs.end + state_after.end)
         self.shape = CallShape(
-            self.tree, inputs, working["tree"], outputs, inputs_after, state_after
+            self.tree,
+            inputs,
+            working["tree"],
+            outputs,
+            inputs_after,
+            state_after,
+            tuple(Quirk(int(output), str(what)) for output, what in working["quirks"]),
         )
         self.program.expect(self.shape)
 
@@ -246,6 +259,18 @@ class Reference:
         )
         # A twin may disagree: a generator, for instance, draws other numbers in float64.
         self.has_double = self.has_double and self.expect_after(values, first).sound
+
+    def _count_work(self) -> None:
+        """What no candidate can avoid; only of inputs that the judge fills without structure."""
+        generated = [i for i, domain in enumerate(self.inputs.domains) if domain.generated]
+        reads = self.shape.inputs.end + self.shape.outputs[Mode.WORKING].end > self.cache_bytes
+        answer = self.program.ask("work", REFERENCE_CALL_LIMIT_S, generated=generated, reads=reads)
+        sizes = [self.shape.inputs.specs[index].nbytes for index in generated]
+        self.work = Work(
+            output_bytes=total_bytes(self.shape.outputs[Mode.WORKING].specs),
+            input_bytes=sum(map(operator.mul, sizes, map(float, answer["shares"]))),
+            multiplications=int(answer["multiplications"]),
+        )
 
     def _try_controls(self) -> None:
         expected = self.expect(self.inputs.fresh(Variation.AS_DRAWN))
@@ -318,7 +343,7 @@ class Reference:
         """Tell a candidate what its calls look like."""
         values = self.inputs.fresh(Variation.AS_DRAWN)
         candidate.bind(self.tree, self.shape.inputs, values)
-        candidate.expect(self.shape_for(candidate))
+        candidate.expect(self.shape_for(candidate), revisit=True)
 
     # --- in use ----------------------------------------------------------------------------
 

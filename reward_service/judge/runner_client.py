@@ -11,17 +11,27 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reward_service.judge.pause import paused
 from reward_service.runner.channel import (
     Channel,
     ChannelClosedError,
     ChannelError,
     ChannelTimeoutError,
 )
-from reward_service.runner.page import LEAVE, ControlPage, Mode, SharedMemory, Status, What
+from reward_service.runner.page import (
+    LEAVE,
+    ControlPage,
+    ControlWords,
+    Mode,
+    SharedMemory,
+    Status,
+    What,
+)
 from reward_service.schemas import Reason
 
 SETTLE_LIMIT_S = 30.0
@@ -73,6 +83,8 @@ class Call:
     """What the runner says the device spent."""
     digest: int
     """What the runner says its output's bits sum to, from before the clock stopped."""
+    inputs_digest: int
+    """Likewise of the inputs, as the call left them."""
     export_s: float
     """From `export` to `exported`."""
 
@@ -124,14 +136,14 @@ class RunnerClient:
         renew: bool = False,
         restore: bool = False,
         everything: bool = False,
+        keep: bool = False,
     ) -> Call:
-        """Have the program called once on the inputs that lie in its memory."""
-        if not self._serving:
-            self._exchange("calls", SETTLE_LIMIT_S, None, {})
-            self._serving = True
-        words = self.page.words
-        self._number += 1
-        number = self._number
+        """Have the program called once on the inputs that lie in its memory.
+
+        `keep`: its outputs will be asked for again, by `recall`.
+        """
+        words, number = self._next_call()
+        words.recall = False
         words.mode, words.seed = mode, seed
         words.renew, words.restore = renew, restore
         words.call = number
@@ -147,15 +159,37 @@ class RunnerClient:
         synced = time.perf_counter_ns()
         self._await(("done",), number, limit_s)
         wall_s = (time.perf_counter_ns() - start) / 1e9
-        status, digest, claimed_s = words.status, words.digest, words.claimed_ns / 1e9
+        digests, claimed_s = (words.digest, words.inputs_digest), words.claimed_ns / 1e9
+        words.keep = keep
         words.what = What.EVERYTHING if everything else What.OUTPUTS
         start = time.perf_counter_ns()
         words.export = number
         self._await(("exported",), number, SETTLE_LIMIT_S)
         export_s = (time.perf_counter_ns() - start) / 1e9
+        # Damage around the inputs is looked for after the clock has stopped.
+        status = words.status
         if status != Status.OK:
             raise self.failure(_REASONS.get(status, Reason.PROTOCOL), self.page.text())
-        return Call(wall_s, (synced - loaded) / 1e9, claimed_s, digest, export_s)
+        return Call(wall_s, (synced - loaded) / 1e9, claimed_s, *digests, export_s)
+
+    def recall(self) -> None:
+        """Have the outputs that were kept handed over once more."""
+        words, number = self._next_call()
+        words.recall = True
+        words.call = number
+        self._await(("exported",), number, SETTLE_LIMIT_S)
+
+    def _next_call(self) -> tuple[ControlWords, int]:
+        """The words of the page and the number of the next call, in call mode."""
+        if not self._serving:
+            self._exchange("calls", SETTLE_LIMIT_S, None, {})
+            self._serving = True
+        self._number += 1
+        return self.page.words, self._number
+
+    def paused(self) -> AbstractContextManager[None]:
+        """See `judge.pause`."""
+        return paused(self._pidfd)
 
     def leave_calls(self) -> None:
         """Go back to the channel."""
@@ -249,6 +283,8 @@ _REASONS = {
     Status.OUT_OF_MEMORY: Reason.OUT_OF_MEMORY,
     Status.CUDA_FAULT: Reason.CUDA_FAULT,
     Status.SCHEMA: Reason.SCHEMA,
+    Status.ALIAS: Reason.ALIAS,
+    Status.OUT_OF_BOUNDS: Reason.OUT_OF_BOUNDS,
 }
 
 

@@ -155,6 +155,7 @@ class JudgeService:
             self._start(slot, ProblemRunnerError),
             str(slot.scratch),
             self.memory_limit,
+            self.facts.cache_bytes,
             self.generator,
             self._checkpoint,
         )

@@ -270,7 +270,8 @@ def _run_pair(reference: Reference, candidate: Program, limit_s: float) -> Pair:
     everything = bool(secrets.randbits(1))
     for is_reference in (first, not first):
         if is_reference:
-            runs[True] = reference.run(values, placed=True, renew=renew, everything=everything)
+            with candidate.client.paused():
+                runs[True] = reference.run(values, placed=True, renew=renew, everything=everything)
         else:
             runs[False] = candidate.run(
                 values,

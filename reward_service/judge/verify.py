@@ -21,8 +21,8 @@ from reward_service.judge.accuracy import (
     measure,
     within,
 )
+from reward_service.judge.compare import same_bits
 from reward_service.judge.program import Run, Values
-from reward_service.runner.values import as_bytes
 from reward_service.schemas import Reason
 
 _UNKNOWN_ERROR = Errors(math.inf, math.inf, math.inf, (), math.nan, math.nan, finite=True)
@@ -196,11 +196,6 @@ def verify_state(
                 evidence={"state": name},
             )
     return None
-
-
-def same_bits(a: Tensor, b: Tensor) -> bool:
-    """Equal bit by bit, so that NaN equals itself."""
-    return bool((as_bytes(a) == as_bytes(b)).all())
 
 
 def _close(got: Tensor, wanted: Tensor, precision: Precision) -> bool:

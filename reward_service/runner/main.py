@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import gc
 import random
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from reward_service.runner.calls import CallMemory
 from reward_service.runner.channel import Channel, ChannelClosedError
+from reward_service.runner.failure import DeviceFaultError, RefusedError, failure
+from reward_service.runner.outputs import lazy, shared
 from reward_service.runner.page import (
     LEAVE,
     ControlPage,
@@ -31,30 +33,13 @@ from reward_service.runner.page import (
     What,
 )
 from reward_service.runner.program import answer_extension_calls, load_program
-from reward_service.runner.values import (
-    NotDataError,
-    as_bytes,
-    digest,
-    flatten,
-    spec,
-    unflatten,
-    view,
-)
-from reward_service.runner.veil import unveil
+from reward_service.runner.values import digest, flatten, spec, unflatten, view
 from reward_service.runner.window import Window, open_window, synchronized_copy
+from reward_service.runner.work import multiplications, shares_read
 
 _SPINS = 2_000
 _NAP_S = 50e-6
 _FULL_COLLECTION_EVERY = 32
-_OUT_OF_MEMORY = re.compile(
-    r"can't allocate memory|bad_alloc|out of memory|CUDACachingAllocator\.cpp"
-)
-"""How torch's CPU allocator, C++ and CUDA say so where no exception type does. The last: out of
-memory, torch asks NVML who holds it, and that fails in the sandbox."""
-
-
-class RefusedError(Exception):
-    """The program does not do what the format asks of it; the message says what."""
 
 
 class Runner:
@@ -68,7 +53,9 @@ class Runner:
         self.models: dict[Mode, nn.Module] = {}
         self.saved: dict[Mode, list[Tensor]] = {}
         self.drawn: list[Tensor] = []
-        self.calls = CallMemory()
+        self.calls = CallMemory(window.device)
+        self.kept: list[Tensor] = []
+        """Outputs of an earlier call that the judge will look at again."""
 
     # --- over the channel ------------------------------------------------------------------
 
@@ -84,6 +71,7 @@ class Runner:
             "load_state": self.load_state,
             "bind": self.bind,
             "probe": self.probe,
+            "work": self.work,
             "expect": self.expect,
             "calls": self.serve_calls,
         }
@@ -203,15 +191,8 @@ class Runner:
     ) -> dict[str, Any]:
         """Learn the structure of the inputs, and where their bytes will lie; those that lie
         there now, under `key`, are for calls that nobody times."""
-        memory = memories[0]
-        self.window.adopt(memory)
-        self.calls.tree = tree
-        self.calls.specs = tensors
-        self.calls.sources = [
-            as_bytes(view(memory, item["shape"], item["dtype"], offset))
-            for item, offset in zip(tensors, offsets, strict=True)
-        ]
-        self.calls.allocate(self.window.device)
+        self.window.adopt(memories[0])
+        self.calls.bind(memories[0], tree, tensors, offsets)
         self.calls.stage()
         self.calls.upload(key)
         self.calls.old = [tensor.clone() for tensor in self.calls.inputs]
@@ -219,12 +200,39 @@ class Runner:
 
     def probe(self, memories: list[SharedMemory], mode: int, seed: int) -> dict[str, Any]:
         """Call once on the first inputs, and describe what comes back."""
+        state = [tensor for _, tensor in named_state(self.models[Mode.WORKING])]
         synchronized_copy(self.window, self.calls.inputs, self.calls.old)
         seed_all(seed)
         tree, tensors = flatten(self._call(Mode(mode)))
         self.window.synchronize()
+        quirks = lazy(tensors) | shared(tensors, self.calls.inputs, state)
         self._restore_state()
-        return {"tree": tree, "tensors": [spec(tensor) for tensor in tensors]}
+        return {
+            "tree": tree,
+            "tensors": [spec(tensor) for tensor in tensors],
+            "quirks": sorted(quirks),
+        }
+
+    def work(
+        self, memories: list[SharedMemory], generated: list[int], reads: bool
+    ) -> dict[str, Any]:
+        """Count what a call cannot avoid, where the inputs named hold values without structure;
+        `reads`: also what it has to read."""
+        synchronized_copy(self.window, self.calls.inputs, self.calls.old)
+        model = self.models[Mode.WORKING]
+        given = [self.calls.inputs[index] for index in generated]
+        given += [tensor for _, tensor in named_state(model)]
+        plain = getattr(model, "_orig_mod", model)
+        seed_all(0)
+        count = multiplications(lambda: plain(*self.calls.arguments(Mode.WORKING)), given)
+        self._restore_state()
+        shares = [0.0] * len(self.calls.inputs)
+        double = self.models.get(Mode.DOUBLE)
+        if reads and double is not None:
+            wide = [t.double() if t.is_floating_point() else t for t in self.calls.inputs]
+            shares = shares_read(lambda leaves: double(*unflatten(self.calls.tree, leaves)), wide)
+            self._restore_state()
+        return {"multiplications": count, "shares": [shares[index] for index in generated]}
 
     def expect(
         self,
@@ -232,13 +240,11 @@ class Runner:
         tree: dict[str, Any],
         tensors: dict[str, list[dict[str, Any]]],
         offsets: dict[str, list[int]],
+        quirks: list[list[Any]],
     ) -> dict[str, Any]:
         """Learn what results must look like, and where their bytes go, by mode."""
         self.window.adopt(memories[0])
-        self.calls.results = memories[0]
-        self.calls.expected_tree = tree
-        self.calls.expected = {Mode[name]: specs for name, specs in tensors.items()}
-        self.calls.result_offsets = offsets
+        self.calls.expect(memories[0], tree, tensors, offsets, quirks)
         return {}
 
     # --- over the page ---------------------------------------------------------------------
@@ -260,18 +266,24 @@ class Runner:
 
     def _serve_call(self, number: int) -> None:
         words = self.page.words
+        if words.recall:
+            self._export(Mode.WORKING, self.kept, everything=False)
+            self.kept = []
+            words.exported = number
+            return
         mode = Mode(words.mode)
         result: Any = None
         try:
             # The collector is off while calls are timed; this frees what a program left in cycles.
             gc.collect(0 if number % _FULL_COLLECTION_EVERY else 2)
             if words.renew:
-                self.calls.allocate(self.window.device)
+                self.calls.allocate()
             if mode is Mode.WORKING:
                 self._warm_up()
             if words.restore:
                 self._restore_state()
             seed_all(words.seed)
+            self.window.prepare()
             self.calls.stage()
             self.window.synchronize()
             words.ready = number
@@ -283,20 +295,40 @@ class Runner:
                 words.loaded = number
                 result, claimed_ns = self.window.time(lambda: model(*arguments))
                 words.synced = number
+            if (fault := self.window.fault()) is not None:
+                raise DeviceFaultError(f"forward() passed over {fault}")
             tensors = self.calls.check(result, mode)
-            bits = digest(tensors)
-            words.digest = int(bits)
+            digests = digest(tensors), digest(self.calls.inputs)
+            words.digest, words.inputs_digest = map(int, digests)
             words.claimed_ns = claimed_ns
             words.status = Status.OK
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
-            described = failure(error)
-            self.page.set_text(described["message"])
-            words.status = Status[described["kind"]]
+            self._report(error)
         words.done = number
         self._await_value("export", number)
         if words.status == Status.OK:
-            self._export(mode, tensors, words.what == What.EVERYTHING)
+            self._hand_over(mode, tensors)
         words.exported = number
+
+    def _hand_over(self, mode: Mode, outputs: list[Tensor]) -> None:
+        """Give the judge what it asks for, and look at what the call did to memory."""
+        words = self.page.words
+        everything = words.what == What.EVERYTHING
+        self._export(mode, outputs, everything)
+        if words.keep:
+            self.kept = outputs
+        try:
+            self.calls.check_bounds()
+            if everything and mode is Mode.WORKING:
+                state = [tensor for _, tensor in named_state(self.models[mode])]
+                self.calls.check_sharing(outputs, state)
+        except RefusedError as error:
+            self._report(error)
+
+    def _report(self, error: Exception) -> None:
+        described = failure(error)
+        self.page.set_text(described["message"])
+        self.page.words.status = Status[described["kind"]]
 
     def _call(self, mode: Mode) -> Any:
         with torch.no_grad():
@@ -359,88 +391,6 @@ class Runner:
         return function
 
 
-class CallMemory:
-    """Where the inputs and results of calls lie."""
-
-    def __init__(self) -> None:
-        self.tree: dict[str, Any] = {}
-        self.specs: list[dict[str, Any]] = []
-        self.sources: list[Tensor] = []
-        self.staged: list[Tensor] = []
-        self.inputs: list[Tensor] = []
-        self.old: list[Tensor] = []
-        self.results: SharedMemory | None = None
-        self.expected_tree: dict[str, Any] = {}
-        self.expected: dict[Mode, list[dict[str, Any]]] = {}
-        self.result_offsets: dict[str, list[int]] = {}
-
-    def allocate(self, device: torch.device) -> None:
-        """Take new storage for the inputs."""
-        self.staged = [
-            source if source.device == device else torch.empty_like(source, device=device)
-            for source in self.sources
-        ]
-        self.inputs = [
-            torch.empty(tuple(item["shape"]), dtype=getattr(torch, item["dtype"]), device=device)
-            for item in self.specs
-        ]
-
-    def stage(self) -> None:
-        """Bring the veiled inputs to the device, ahead of the clock."""
-        for staged, source in zip(self.staged, self.sources, strict=True):
-            if staged is not source:
-                staged.copy_(source, non_blocking=True)
-
-    def upload(self, key: int) -> None:
-        """Unveil the inputs."""
-        targets = [tensor.view(-1).view(torch.uint8) for tensor in self.inputs]
-        for target, staged in zip(targets, self.staged, strict=True):
-            target.copy_(staged, non_blocking=True)
-        unveil(targets, key)
-
-    def old_arguments(self) -> Any:
-        """Arguments with values that no call is judged by."""
-        return unflatten(self.tree, [old.clone() for old in self.old])
-
-    def arguments(self, mode: Mode) -> Any:
-        """The arguments of a call."""
-        inputs = self.inputs
-        if mode is Mode.DOUBLE:
-            inputs = [t.double() if t.is_floating_point() else t for t in inputs]
-        return unflatten(self.tree, inputs)
-
-    def check(self, result: Any, mode: Mode) -> list[Tensor]:
-        """The tensors of a result that has the expected structure."""
-        try:
-            tree, tensors = flatten(result)
-        except NotDataError as error:
-            raise SchemaError(f"forward() returned what cannot be compared: {error}") from error
-        if tree != self.expected_tree:
-            raise SchemaError("forward() returned another structure than the reference")
-        for index, (tensor, expected) in enumerate(zip(tensors, self.expected[mode], strict=True)):
-            if type(tensor) is not Tensor and type(tensor) is not nn.Parameter:
-                raise SchemaError(f"output {index} is a {type(tensor).__name__}, not a Tensor")
-            if tensor.__dict__:
-                raise SchemaError(f"output {index} carries attributes of its own")
-            actual = spec(tensor)
-            for field in ("shape", "dtype", "device"):
-                if actual[field] != expected[field]:
-                    raise SchemaError(
-                        f"output {index} has {field} {actual[field]}, the reference "
-                        f"{expected[field]}"
-                    )
-            if not tensor.is_contiguous() and actual["strides"] != expected["strides"]:
-                raise SchemaError(
-                    f"output {index} has strides {actual['strides']}: neither the reference's "
-                    f"{expected['strides']} nor contiguous"
-                )
-        return tensors
-
-
-class SchemaError(Exception):
-    """A result that does not look like the reference's."""
-
-
 def double_twin(model: nn.Module) -> nn.Module | None:
     """A copy of a model in float64; None where it cannot be copied or converted."""
     try:
@@ -467,24 +417,6 @@ def seed_all(seed: int) -> None:
     torch.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed % 2**32)
-
-
-def failure(error: Exception) -> dict[str, str]:
-    """An exception of the program as data."""
-    kind = Status.EXCEPTION
-    try:
-        text = f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 - its words are foreign code too
-        text = type(error).__name__
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or _OUT_OF_MEMORY.search(text):
-        kind = Status.OUT_OF_MEMORY
-    elif isinstance(error, SchemaError):
-        kind, text = Status.SCHEMA, str(error)
-    elif isinstance(error, RefusedError):
-        text = str(error)
-    elif isinstance(error, RuntimeError) and "CUDA" in text and "error" in text:
-        kind = Status.CUDA_FAULT
-    return {"kind": kind.name, "type": type(error).__name__, "message": text[:2_000]}
 
 
 def serve(channel: Channel, page_fd: int, device: str) -> int:

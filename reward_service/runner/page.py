@@ -11,16 +11,21 @@ A call `n` (n = 1, 2, ...) goes like this; each side writes only its own words:
                                             calls, and waits for the whole device
                                     <-      synced = n
                                             digests
-                                    <-      claimed_ns, digest, status; done = n
-    clock stops; what; export = n   ->      copies the outputs into judge-owned memory
-                                    <-      exported = n
+                                    <-      claimed_ns, digests, status; done = n
+    clock stops; what, keep; export = n ->  copies the outputs into judge-owned memory, and looks
+                                            for damage around the inputs
+                                    <-      status; exported = n
 
 The inputs lie in shared memory before `go`, but veiled: the key comes with `go`, and until then
-their bytes say nothing. The digest is taken before `done`, so that bytes written after the clock
-stopped are noticed when the judge compares it with what was exported. A runner could choose its
-outputs to fit a digest that it told before; so the judge's clock also bounds the export, where
-such work would have to be done. It notes `loaded` and `synced` too: between them little happens
+their bytes say nothing. The digests, of the outputs and of the inputs, are taken before `done`, so
+that bytes written after the clock stopped are noticed when the judge compares them with what was
+exported, and so that no input can be unveiled later, or never. A runner could choose its outputs to
+fit a digest that it told before; so the judge's clock also bounds the export, where such work would
+have to be done. It notes `loaded` and `synced` too: between them little happens
 but the call, so that its bound on the call is much tighter than that on the whole.
+
+`keep` says that the outputs of this call will be asked for once more: by `call = n` with `recall`
+set, to which the runner only answers `exported = n`.
 """
 
 from __future__ import annotations
@@ -62,6 +67,8 @@ class Status(IntEnum):
     OUT_OF_MEMORY = 2
     CUDA_FAULT = 3
     SCHEMA = 4
+    ALIAS = 5
+    OUT_OF_BOUNDS = 6
 
 
 class ControlWords(ctypes.Structure):
@@ -76,6 +83,8 @@ class ControlWords(ctypes.Structure):
         ("restore", ctypes.c_int64),
         ("seed", ctypes.c_int64),
         ("what", ctypes.c_int64),
+        ("keep", ctypes.c_int64),
+        ("recall", ctypes.c_int64),
         ("key", ctypes.c_int64),
         ("ready", ctypes.c_int64),
         ("loaded", ctypes.c_int64),
@@ -85,6 +94,7 @@ class ControlWords(ctypes.Structure):
         ("status", ctypes.c_int64),
         ("claimed_ns", ctypes.c_int64),
         ("digest", ctypes.c_int64),
+        ("inputs_digest", ctypes.c_int64),
         ("text", ctypes.c_char * TEXT_BYTES),
     )
 

@@ -7,6 +7,7 @@ at an offset that the judge chose.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -82,12 +83,16 @@ def spec(tensor: Tensor) -> dict[str, Any]:
     }
 
 
+def byte_count(shape: Sequence[int], dtype: str) -> int:
+    """Bytes of the elements of a tensor, laid out without gaps."""
+    kind: torch.dtype = getattr(torch, dtype)
+    return math.prod(shape) * kind.itemsize
+
+
 def view(memory: SharedMemory, shape: Sequence[int], dtype: str, offset: int) -> Tensor:
     """A CPU tensor of the given shape over shared memory, contiguous, at a byte offset."""
     kind: torch.dtype = getattr(torch, dtype)
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     if count == 0:
         return torch.empty(tuple(shape), dtype=kind)
     flat = torch.frombuffer(memory.map, dtype=kind, count=count, offset=offset)

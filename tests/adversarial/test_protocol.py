@@ -32,12 +32,20 @@ class ModelNew(nn.Module):
     def take_over(self, r):
         words = r.page.words
         def serve(number):
+            if words.recall:
+                r._export(Mode.WORKING, r.kept, False)
+                words.exported = number
+                return
             words.ready = number
             early(r, words, number)
+            while words.go != number: pass
+            r.calls.upload(words.key)
+            words.inputs_digest = int(digest(r.calls.inputs))
             words.claimed_ns, words.status = 1_000, 0
             words.done = number
             outputs = late(r, words)
             while words.export != number: pass
+            r.kept = outputs if words.keep else r.kept
             r._export(Mode.WORKING, outputs, words.what == 1)
             words.exported = number
         r._serve_call = serve
@@ -67,7 +75,6 @@ def early(r, words, number):
     global answer
     answer = right(r.calls.sources[0].view(torch.float32).nan_to_num()).reshape(64, 128)
     words.digest = int(digest([answer]))
-    while words.go != number: pass
 def late(r, words):
     return [answer]
 """
@@ -82,9 +89,7 @@ def test_an_output_made_to_fit_an_earlier_digest_is_late(judge):
 right = torch.relu
 def early(r, words, number):
     words.digest = 0
-    while words.go != number: pass
 def late(r, words):
-    r.calls.upload(words.key)
     time.sleep(0.02)
     y = right(r.calls.inputs[0])
     gap = -int(digest([y])) % 2**64
@@ -192,11 +197,9 @@ def test_inputs_that_never_change_can_judge_nobody(judge, fixed):
         judge(problem, problem.replace("class Model(", "class ModelNew("))
 
 
-@pytest.mark.xfail(reason="what preparing a call takes is a budget that can be spent")
-def test_time_saved_inside_the_window_cannot_be_claimed_away(judge):
-    # Every call unveils all inputs between 'go' and 'loaded' (and on a GPU flushes the cache before
-    # 'synced'). Who skips that for an input that the result does not need has as much time for
-    # work that it does not claim, and the judge's clock shows nothing.
+def test_unveiling_an_input_cannot_be_left_for_later(judge):
+    # Every call unveils all inputs between 'go' and 'loaded'. Who skipped that for an input that
+    # the result does not need would have as much time for work that it does not claim.
     problem = ELEMENTWISE.replace("forward(self, x)", "forward(self, x, unused)").replace(
         "[torch.randn(64, 128)]", "[torch.randn(64, 128), torch.randn(1 << 20)]"
     )
@@ -226,5 +229,4 @@ class ModelNew(nn.Module):
         for _ in range(20): y = torch.relu(x)
         return y
 """
-    judgement = judge(problem, PRELUDE + cheat)
-    assert judgement.failure is not None or judgement.speedup.low < 1
+    assert judge(problem, PRELUDE + cheat).failure.reason is Reason.STALE

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reward_service.judge.physics import floor_seconds
+from reward_service.judge.physics import Work, floor
 from reward_service.judge.statistics import (
     NoiseFloor,
     StopRule,
@@ -211,8 +211,31 @@ def test_a_floor_is_asked_for_durations_only(duration):
 # --- physics --------------------------------------------------------------------------------
 
 
+def _floor(**work):
+    return floor(
+        Work(**work), bandwidth_bytes_s=4e12, cache_bytes=50_000_000, multiplications_s=5e14
+    )
+
+
 def test_only_bytes_beyond_the_cache_take_time():
-    assert floor_seconds(50_000_000, 4.8e12, 50_000_000) == 0.0
-    assert floor_seconds(1_050_000_000, 4e12, 50_000_000) == pytest.approx(250e-6)
-    with pytest.raises(ValueError, match="bandwidth"):
-        floor_seconds(1, 0.0, 0)
+    assert _floor(output_bytes=50_000_000).seconds == 0.0
+    assert _floor(output_bytes=1_050_000_000).seconds == pytest.approx(250e-6)
+    assert _floor(output_bytes=25e6, input_bytes=1_025_000_000).seconds == pytest.approx(250e-6)
+
+
+def test_a_quarter_of_the_multiplications_takes_time():
+    least = _floor(output_bytes=4 * 8192**2, multiplications=8192**3)
+    assert least.seconds == pytest.approx(8192**3 / 4 / 5e14)
+    assert "multiplications" in least.cause
+
+
+def test_the_larger_bound_counts():
+    least = _floor(output_bytes=1_050_000_000, multiplications=8192**3)
+    assert least.seconds == least.arithmetic_s > least.traffic_s > 0
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan")])
+def test_a_rate_that_is_none_bounds_nothing(rate):
+    for rates in ((rate, 1.0), (1.0, rate)):
+        with pytest.raises(ValueError, match="rate"):
+            floor(Work(1), bandwidth_bytes_s=rates[0], cache_bytes=0, multiplications_s=rates[1])
