@@ -1,8 +1,9 @@
 """The stock rung: the sources, flags and commands that torch's own `load_inline` would use.
 
 Other rungs of the build ladder must make modules that behave as this one's. It differs from
-torch in three things only: the module's name is ours, the target is the one architecture that is
-asked for, and the candidate's flags have passed `flags.choose`. Commands run in the directory of
+torch in four things only: the module's name is ours, the target is the one architecture that is
+asked for, the candidate's flags have passed `flags.choose`, and device code is not compressed, so
+that the judge can read it. Commands run in the directory of
 the sources and name these without a directory, so that messages, `__FILE__` and assertions do
 not depend on where that is.
 
@@ -157,6 +158,7 @@ def _nvcc(flags: Flags, arch: str, module: str, toolchain: Toolchain) -> list[st
         *_common(module, toolchain, cuda=True),
         *toolchain.nvcc_flags,
         f"-gencode=arch=compute_{number},code=sm_{number}",
+        "--no-compress",
         *("--compiler-options", "-fPIC"),
         *flags.nvcc,
     ]

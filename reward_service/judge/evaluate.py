@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import random
 import secrets
+import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from reward_service.build.elf import MalformedError
 from reward_service.errors import DeviceError
 from reward_service.findings import Finding, Judgement
+from reward_service.judge import witness
 from reward_service.judge.calibrate import Calibration
 from reward_service.judge.device import DeviceFacts
+from reward_service.judge.device_code import own_kernels
+from reward_service.judge.ghost import Effect, no_effect, place_modules, replay, tells
+from reward_service.judge.loading import Loading, load
 from reward_service.judge.physics import floor_seconds
 from reward_service.judge.program import Program, Run
 from reward_service.judge.reference import Reference
@@ -32,6 +39,7 @@ from reward_service.judge.verify import (
     verify_outputs,
     verify_state,
 )
+from reward_service.judge.witness import WatchedCall
 from reward_service.runner.page import Mode
 from reward_service.schemas import Check, Policy, Reason
 
@@ -41,6 +49,8 @@ MAX_CALL_LIMIT_S = 120.0
 """Of the limits that are set from the reference's time."""
 _CALL_LIMIT_FACTOR = 100.0
 _UNSOUND_TRIES = 3
+_WATCHES = 2
+"""A busy host can make a watched call slow once."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,7 @@ class Job:
     extensions: dict[str, str]
     """Key of the extension call -> path of its module."""
     directory: str
+    ghost_directory: str
     policy: Policy
     load_limit_s: float
     timing: TimingPlan
@@ -76,10 +87,16 @@ class Evaluation:
     progress: Callable[[str], None]
     checkpoint: Callable[[], None]
     """Raises when nobody waits for the answer any more."""
+    start_ghost: Callable[[], Program]
+    """Starts a second runner for the candidate."""
+    ghost: Program | None = None
+    ghost_failure: Reason | None = None
     checks: list[Check] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     stages: dict[str, float] = field(default_factory=dict)
     worst: WorstSeen = field(default_factory=WorstSeen)
+    claimed_s: list[float] = field(default_factory=list)
+    """What the candidate's process says of its calls, where they were not timed in pairs."""
 
     def judge(self) -> Judgement:
         """Run all the steps that the policy asks for."""
@@ -90,11 +107,17 @@ class Evaluation:
                 self._load()
             with self._stage("correctness"):
                 self._try_values()
-            self._require_custom_kernel()
+            self._require_extension()
             policy = self.job.policy
+            if policy.library != "allow" and tells(self.reference):
+                # It gets ready while the candidate is timed.
+                self.ghost = self.start_ghost()
             if policy.timing and policy.stop_after != "correctness":
                 with self._stage("timing"):
                     pairs = self._time()
+            if self.job.extensions:
+                with self._stage("custom_kernel"):
+                    self._judge_work(pairs.candidate_time.median if pairs else self._usual_s())
         except (CandidateFailedError, TimedCallFailedError) as error:
             failure = error.finding
         except CandidateError as error:
@@ -115,39 +138,18 @@ class Evaluation:
 
     def _load(self) -> None:
         self.progress("loading the candidate")
-        job, reference, limit = self.job, self.reference, self.job.load_limit_s
+        reference = self.reference
+        # Read before anything of the candidate runs: it could replace what is in its directory.
+        self.modules = {
+            key: (Path(path).name, Path(path).read_bytes())
+            for key, path in self.job.extensions.items()
+        }
         try:
-            self.candidate.ask("numerics", limit, allow_tf32=job.policy.precision != "fp32")
-            self.candidate.ask(
-                "load",
-                limit,
-                source=job.candidate_source,
-                name="candidate",
-                directory=job.directory,
-                extensions=job.extensions,
-            )
-            self.candidate.construct(
-                limit,
-                cls="ModelNew",
-                seed=reference.construct_seed,
-                init=reference.init,
-                double=False,
-                compiled=False,
-            )
+            self.strict = load(self.candidate, self._loading, reference)
         except CandidateError as error:
             if error.reason is Reason.EXCEPTION:
                 raise CandidateFailedError(Finding(Reason.LOAD_FAILED, error.message)) from error
             raise
-        self._share_state()
-        reference.bind(self.candidate)
-
-    def _share_state(self) -> None:
-        """Load the reference's randomised state where names and shapes agree."""
-        reference = self.reference
-        self.strict = _layout_of(self.candidate) == _layout_of(reference.program)
-        reference.load_state(randomised=self.strict)
-        if self.strict and reference.random_state:
-            self.candidate.write_named_state(reference.named_random_state())
         if reference.seeded_state:
             how = "loaded strictly" if self.strict else "constructed under one seed only"
             self._check("state", True, parameters=how)
@@ -191,13 +193,13 @@ class Evaluation:
     def _try_once(self, expected: Expectation, *, repeat: bool) -> bool:
         """One verified call; whether a repetition gave the same bits."""
         self.candidate.place(self.reference.shape.inputs, expected.values)
-        run = self._call(expected, everything=True)
+        run = self._call(self.candidate, expected, everything=True)
         lower = self.reference.lower_precisions
         self._raise(verify_outputs(run, expected, self.worst, lower))
         self._raise(self._verify_after(run, expected))
         if not repeat:
             return True
-        again = self._call(expected, everything=False)
+        again = self._call(self.candidate, expected, everything=False)
         finding = verify_outputs(again, expected, self.worst)
         if finding is not None:
             raise CandidateFailedError(
@@ -219,27 +221,89 @@ class Evaluation:
             finding = verify_state(run, expected, names, order, precision)
         return finding
 
-    def _call(self, expected: Expectation, *, everything: bool) -> Run:
-        return self.candidate.run(
+    def _call(self, program: Program, expected: Expectation, *, everything: bool) -> Run:
+        run = program.run(
             expected.values,
             self.call_limit_s,
             restore=self.reference.stateful,
             renew=bool(secrets.randbits(1)),
             everything=everything,
         )
+        if program is self.candidate:
+            self.claimed_s.append(run.call.claimed_s)
+        return run
 
-    def _require_custom_kernel(self) -> None:
-        count = len(self.job.extensions)
-        wanted = self.job.policy.library != "allow"
-        self._check("custom_kernel", count > 0 or not wanted, extensions=count)
-        if wanted and count == 0:
-            raise CandidateFailedError(
-                Finding(
-                    Reason.NO_CUSTOM_KERNEL,
-                    "the program builds no extension: all of its work is done by the library "
-                    "(policy `library: allow` accepts that)",
-                )
+    # --- whose work it is ------------------------------------------------------------------
+
+    def _require_extension(self) -> None:
+        if self.job.policy.library == "allow" or self.job.extensions:
+            return
+        raise CandidateFailedError(
+            Finding(
+                Reason.NO_CUSTOM_KERNEL,
+                "the program builds no extension: all of its work is done by the library "
+                "(policy `library: allow` accepts that)",
+                evidence={"policy": self.job.policy.library, "share": 0.0},
             )
+        )
+
+    def _judge_work(self, usual_s: float) -> None:
+        """See witness.py and ghost.py."""
+        self.progress("looking whose work it is")
+        policy = self.job.policy
+        on_gpu = self.candidate.device.kind == "cuda"
+        try:
+            kernels = own_kernels(m for _, m in self.modules.values()) if on_gpu else None
+        except MalformedError as error:
+            raise CandidateFailedError(
+                Finding(Reason.NO_CUSTOM_KERNEL, f"a module of its own cannot be read: {error}")
+            ) from error
+        seen = self._watch(usual_s, kernels)
+        self._raise(witness.judge_share(seen, policy))
+        evidence = witness.evidence(seen, policy)
+        if policy.library != "allow":
+            evidence["ghost"] = self._replay() if self.ghost is not None else "tells nothing"
+        if evidence.get("ghost") == "unchanged":
+            raise CandidateFailedError(no_effect(evidence))
+        self._check("custom_kernel", True, **evidence)
+
+    def _watch(self, usual_s: float, kernels: Mapping[str, int] | None) -> WatchedCall:
+        """The watched call to judge by."""
+        tolerance = witness.ON_CPU if kernels is None else witness.ON_GPU
+        calls: list[WatchedCall] = []
+        for _ in range(_WATCHES):
+            try:
+                calls = witness.watch(self.candidate, self._try_again, kernels)
+            except witness.UntoldError as error:
+                raise self.candidate.client.failure(Reason.PROTOCOL, str(error)) from error
+            seen = witness.believed(calls, usual_s, tolerance)
+            if seen is not None:
+                return seen
+        if self.job.policy.library == "allow":
+            return min(calls, key=lambda call: call.custom_share)
+        raise CandidateFailedError(witness.not_believed(calls, usual_s, self.job.policy))
+
+    def _try_again(self) -> None:
+        self.checkpoint()
+        self._try_once(self._sound_expectation(Variation.AS_DRAWN), repeat=False)
+
+    def _replay(self) -> Effect:
+        assert self.ghost is not None
+        directory = self.job.ghost_directory
+        empty = self.ghost.device.kind == "cuda"
+        extensions = place_modules(self.modules, directory, empty=empty)
+        loading = replace(self._loading, extensions=extensions, directory=directory)
+        effect, self.ghost_failure = replay(self.ghost, loading, self.reference, self._is_right)
+        return effect
+
+    def _is_right(self, program: Program) -> bool:
+        self.checkpoint()
+        expected = self._sound_expectation(Variation.AS_DRAWN)
+        program.place(self.reference.shape.inputs, expected.values)
+        run = self._call(program, expected, everything=False)
+        return verify_outputs(run, expected, WorstSeen()) is None
+
+    # --- timing ----------------------------------------------------------------------------
 
     def _measure(self) -> Pairs:
         return time_pairs(
@@ -292,6 +356,21 @@ class Evaluation:
     # --- helpers ---------------------------------------------------------------------------
 
     @property
+    def _loading(self) -> Loading:
+        job = self.job
+        return Loading(
+            source=job.candidate_source,
+            extensions=job.extensions,
+            directory=job.directory,
+            allow_tf32=job.policy.precision != "fp32",
+            limit_s=job.load_limit_s,
+        )
+
+    def _usual_s(self) -> float:
+        """Seconds of a call of the candidate, where none was timed."""
+        return statistics.median(self.claimed_s)
+
+    @property
     def call_limit_s(self) -> float:
         """Seconds that one call of the candidate may take."""
         asked = self.job.policy.time_limit_s
@@ -332,9 +411,5 @@ _CHECK_OF = {
     Reason.STATE: "state_after",
     Reason.NONDETERMINISTIC: "determinism",
     Reason.CLOCK_DISAGREE: "clock_window",
+    Reason.NO_CUSTOM_KERNEL: "custom_kernel",
 }
-
-
-def _layout_of(program: Program) -> list[tuple[str, tuple[int, ...], str]]:
-    """Names, shapes and dtypes of a program's state; sorted, since order means nothing."""
-    return sorted((name, spec.shape, spec.dtype) for name, spec in program.state)

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from reward_service.runner.channel import Channel, ChannelClosedError
+from reward_service.runner.frames import spanned, undone
 from reward_service.runner.page import (
     LEAVE,
     ControlPage,
@@ -41,6 +42,7 @@ from reward_service.runner.values import (
     view,
 )
 from reward_service.runner.veil import unveil
+from reward_service.runner.watch import Watch, open_watch
 from reward_service.runner.window import Window, open_window, synchronized_copy
 
 _SPINS = 2_000
@@ -69,6 +71,10 @@ class Runner:
         self.saved: dict[Mode, list[Tensor]] = {}
         self.drawn: list[Tensor] = []
         self.calls = CallMemory()
+        self.registered: set[str] = set()
+        """Operators that the program's modules registered with torch."""
+        self.watch: Watch | None = None
+        self.watching = False
 
     # --- over the channel ------------------------------------------------------------------
 
@@ -85,6 +91,8 @@ class Runner:
             "bind": self.bind,
             "probe": self.probe,
             "expect": self.expect,
+            "watch": self.start_watch,
+            "activities": self.activities,
             "calls": self.serve_calls,
         }
         while True:
@@ -113,9 +121,15 @@ class Runner:
         name: str,
         directory: str,
         extensions: dict[str, str],
+        ghost: bool = False,
     ) -> dict[str, Any]:
-        """Run the program's module level."""
-        answer_extension_calls(extensions)
+        """Run the program's module level; a ghost's modules must have no effect.
+
+        On a GPU the kernels of the modules that a ghost is given were emptied beforehand.
+        """
+        on_cpu = self.window.device.type == "cpu"
+        frame = (undone if ghost else spanned) if on_cpu else None
+        self.registered = answer_extension_calls(extensions, frame)
         self.module = load_program(source, name, Path(directory))
         return {}
 
@@ -241,6 +255,19 @@ class Runner:
         self.calls.result_offsets = offsets
         return {}
 
+    def start_watch(self, memories: list[SharedMemory]) -> dict[str, Any]:
+        """From now on, note what the time of each call goes to."""
+        if self.watch is None:
+            self.watch = open_watch(self.window.device, self.registered)
+        self.watching = True
+        return {}
+
+    def activities(self, memories: list[SharedMemory]) -> dict[str, Any]:
+        """What was noted; ends the watch."""
+        assert self.watch is not None
+        self.watching = False
+        return {"calls": self.watch.report()}
+
     # --- over the page ---------------------------------------------------------------------
 
     def serve_calls(self, memories: list[SharedMemory]) -> dict[str, Any]:
@@ -267,6 +294,8 @@ class Runner:
             gc.collect(0 if number % _FULL_COLLECTION_EVERY else 2)
             if words.renew:
                 self.calls.allocate(self.window.device)
+            if self.watch is not None and self.watching:
+                self.watch.prepare()
             if mode is Mode.WORKING:
                 self._warm_up()
             if words.restore:
@@ -281,7 +310,7 @@ class Runner:
             model, arguments = self.models[mode], self.calls.arguments(mode)
             with torch.no_grad():
                 words.loaded = number
-                result, claimed_ns = self.window.time(lambda: model(*arguments))
+                result, claimed_ns = self._time(lambda: model(*arguments))
                 words.synced = number
             tensors = self.calls.check(result, mode)
             bits = digest(tensors)
@@ -297,6 +326,11 @@ class Runner:
         if words.status == Status.OK:
             self._export(mode, tensors, words.what == What.EVERYTHING)
         words.exported = number
+
+    def _time(self, call: Callable[[], Any]) -> tuple[Any, int]:
+        if self.watch is not None and self.watching:
+            return self.watch.time(self.window, call)
+        return self.window.time(call)
 
     def _call(self, mode: Mode) -> Any:
         with torch.no_grad():
