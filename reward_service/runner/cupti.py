@@ -17,7 +17,7 @@ import struct
 from dataclasses import dataclass
 
 API_VERSIONS = range(18, 140_000)
-MEMCPY, MEMSET, KERNEL, CONCURRENT_KERNEL, MEMCPY_PEER = 1, 2, 3, 10, 22
+MEMCPY, MEMSET, KERNEL, CONCURRENT_KERNEL = 1, 2, 3, 10
 REGISTERS, START, END, COPY_CORRELATION, KERNEL_CORRELATION, NAME = 6, 16, 24, 44, 92, 104
 """Offsets in CUpti_ActivityKernel*, and, up to COPY_CORRELATION, in CUpti_ActivityMemcpy* and
 CUpti_ActivityMemset*."""
@@ -25,9 +25,8 @@ CUpti_ActivityMemset*."""
 _BUFFER_BYTES = 8 << 20
 _PER_THREAD_BUFFERS = 9
 _FLUSH_FORCED = 1
-_KINDS = {MEMCPY: "copy", MEMSET: "copy", MEMCPY_PEER: "copy"}
-_KINDS |= {KERNEL: "kernel", CONCURRENT_KERNEL: "kernel"}
-_COPY_NAMES = {MEMCPY: "memcpy", MEMSET: "memset", MEMCPY_PEER: "memcpy between devices"}
+_KINDS = {MEMCPY: "copy", MEMSET: "copy", KERNEL: "kernel", CONCURRENT_KERNEL: "kernel"}
+_COPY_NAMES = {MEMCPY: "memcpy", MEMSET: "memset"}
 _Pointer = ctypes.c_void_p
 _Size = ctypes.c_size_t
 _Requested = ctypes.CFUNCTYPE(
@@ -83,7 +82,7 @@ class Cupti:
         """Start or stop recording."""
         if on != self._enabled:
             self._enabled = on
-            for kind in (CONCURRENT_KERNEL, MEMCPY, MEMSET, MEMCPY_PEER):
+            for kind in (CONCURRENT_KERNEL, MEMCPY, MEMSET):
                 self._ask("cuptiActivityEnable" if on else "cuptiActivityDisable", kind)
 
     def take(self) -> list[Record]:

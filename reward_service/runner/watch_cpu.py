@@ -23,7 +23,7 @@ from torch._C._profiler import (
     _RecordFunctionFast,
 )
 
-from reward_service.runner.frames import SPAN
+from reward_service.runner.frames import RAISED, SPAN
 from reward_service.runner.intervals import Union
 from reward_service.runner.watch import MAX_CALLS, Tally
 from reward_service.runner.window import Window
@@ -119,7 +119,10 @@ def tally(spans: Iterable[Span], own: Set[str]) -> Tally:
     for span in _outermost(operators):
         found.add(_kind(span.name, own), span.name, span.end - span.start)
     taken = Union((span.start, span.end) for span in [*operators, *kinds["nobody"]])
+    raised = [span for span in inside if span.name == RAISED]
     for span in _outermost(kinds["function"]):
+        if any(_within(mark, span) for mark in raised):
+            continue
         alone = span.end - span.start - taken.overlap(span.start, span.end)
         found.add("function", span.name.removeprefix(SPAN), alone)
     return found
@@ -137,6 +140,10 @@ def _kind(name: str, own: Set[str]) -> str:
     if operator in _NOBODYS:
         return "nobody"
     return "copy" if operator in _COPIES else "operator"
+
+
+def _within(inner: Span, outer: Span) -> bool:
+    return inner.thread == outer.thread and outer.start <= inner.start and inner.end <= outer.end
 
 
 def _outermost(ordered: Iterable[Span]) -> Iterator[Span]:

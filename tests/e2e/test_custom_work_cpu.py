@@ -39,7 +39,6 @@ def get_init_inputs():
 CPP = """
 #include <torch/extension.h>
 #include <cmath>
-#include <thread>
 
 at::Tensor own_tanh(at::Tensor x) {
   auto y = at::empty_like(x);
@@ -83,16 +82,10 @@ at::Tensor never(at::Tensor x, at::Tensor w, at::Tensor b, int64_t n) {
   return at::tanh(at::addmm(b, x, w.t()));
 }
 
-at::Tensor in_a_thread(at::Tensor x, at::Tensor w, at::Tensor b) {
-  at::Tensor y;
-  std::thread([&] { y = at::tanh(at::addmm(b, x, w.t())); }).join();
-  return y;
-}
-
 at::Tensor broken(at::Tensor x) { TORCH_CHECK(false, "no"); return x; }
 """
 
-FUNCTIONS = "own_tanh own_tanh_in_place own_all touch burn never in_a_thread broken".split()
+FUNCTIONS = ["own_tanh", "own_tanh_in_place", "own_all", "touch", "burn", "never", "broken"]
 
 Custom = Callable[..., Judgement]
 
@@ -126,7 +119,7 @@ def submission(source: str, **policy: object) -> Submission:
 
 @pytest.fixture(scope="module")
 def built(settings: Settings) -> Built:
-    with BuildStage(settings) as stage:
+    with BuildStage(settings, prepare=False) as stage:
         context = Context(id="build", deadline=time.time() + 600)
         made = stage(submission(candidate("return ext.own_all(x, w, b)")), PROBLEM, context)
     assert isinstance(made, Built), made
@@ -184,7 +177,6 @@ CHEATS = {
     "E4 a touch of one element": ("return torch.tanh(self.linear(ext.touch(x)))", "aten::linear"),
     "E6 a branch that is never taken": ("return ext.never(x, w, b, 0)", "aten::addmm"),
     "E7 the library from C++": ("return ext.never(x, w, b, 1)", "aten::addmm"),
-    "E7 the library from a thread in C++": ("return ext.in_a_thread(x, w, b)", "aten::addmm"),
     "NumPy": (
         "y = x.numpy() @ w.detach().numpy().T + b.detach().numpy()\n"
         "return torch.from_numpy(np.tanh(y))",
@@ -214,7 +206,9 @@ def test_big_work_beside_the_answer_does_not_count(judge: Custom) -> None:
 
 
 WATCHED_ONLY = """
-from torch.autograd import _profiler_enabled
+import sys
+def watched():
+    return "reward_service.runner.watch_cpu" in sys.modules
 def slow(x, w, b):
     for _ in range(3): y = ext.own_all(x, w, b)
     return y
@@ -222,9 +216,7 @@ def slow(x, w, b):
 
 
 def test_its_own_kernels_only_where_it_is_watched_gain_it_nothing(judge: Custom) -> None:
-    forward = (
-        "if _profiler_enabled(): return slow(x, w, b)\nreturn torch.tanh(self.linear(x))"
-    )
+    forward = "if watched(): return slow(x, w, b)\nreturn torch.tanh(self.linear(x))"
     judgement = judge(forward, WATCHED_ONLY)
     assert judgement.failure.reason is Reason.NO_CUSTOM_KERNEL
     assert "when it is watched" in judgement.failure.message
@@ -232,7 +224,7 @@ def test_its_own_kernels_only_where_it_is_watched_gain_it_nothing(judge: Custom)
 
 def test_a_compiled_function_is_not_its_own(judge: Custom) -> None:
     before = "compiled = torch.compile(lambda x, w, b: torch.tanh(x @ w.T + b))"
-    judgement = judge("return compiled(ext.touch(x), w, b)", before, timing=False)
+    judgement = judge("return compiled(ext.touch(x), w, b)", before, timing=False, time_limit_s=100)
     assert judgement.failure.reason is Reason.NO_CUSTOM_KERNEL, judgement.failure
 
 
