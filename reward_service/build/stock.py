@@ -2,10 +2,9 @@
 
 Other rungs of the build ladder must make modules that behave as this one's. It differs from
 torch in four things only: the module's name is ours, the target is the one architecture that is
-asked for, the candidate's flags have passed `flags.choose`, and device code is not compressed, so
-that the judge can read it. Commands run in the directory of
-the sources and name these without a directory, so that messages, `__FILE__` and assertions do
-not depend on where that is.
+asked for, device code is not compressed, so that the judge can read it, and the candidate's flags
+have passed `flags.choose`. Commands run in the directory of the sources and name these without a
+directory, so that messages, `__FILE__` and assertions do not depend on where that is.
 
 Where torch has no CUDA libraries (a machine that only builds) a generated header stands in for
 one that its wheel lacks, and the module is left with open symbols.

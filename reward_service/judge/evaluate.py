@@ -9,20 +9,18 @@ import random
 import secrets
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from reward_service.build.elf import MalformedError
 from reward_service.errors import DeviceError
 from reward_service.findings import Finding, Judgement
-from reward_service.judge import witness
 from reward_service.judge.calibrate import Calibration
+from reward_service.judge.custom_work import CustomWork
 from reward_service.judge.device import DeviceFacts
-from reward_service.judge.device_code import own_kernels
-from reward_service.judge.ghost import Effect, no_effect, place_modules, replay, tells
+from reward_service.judge.ghost import tells
 from reward_service.judge.loading import Loading, load
 from reward_service.judge.physics import floor_seconds
 from reward_service.judge.program import Program, Run
@@ -39,7 +37,6 @@ from reward_service.judge.verify import (
     verify_outputs,
     verify_state,
 )
-from reward_service.judge.witness import WatchedCall
 from reward_service.runner.page import Mode
 from reward_service.schemas import Check, Policy, Reason
 
@@ -49,8 +46,6 @@ MAX_CALL_LIMIT_S = 120.0
 """Of the limits that are set from the reference's time."""
 _CALL_LIMIT_FACTOR = 100.0
 _UNSOUND_TRIES = 3
-_WATCHES = 5
-"""A busy host can make watched calls slow; a program that is slow when watched always is."""
 
 
 @dataclass(frozen=True)
@@ -248,53 +243,27 @@ class Evaluation:
         )
 
     def _judge_work(self, usual_s: float) -> None:
-        """See witness.py and ghost.py."""
         self.progress("looking whose work it is")
-        policy = self.job.policy
-        on_gpu = self.candidate.device.kind == "cuda"
-        try:
-            kernels = own_kernels(m for _, m in self.modules.values()) if on_gpu else None
-        except MalformedError as error:
-            raise CandidateFailedError(
-                Finding(Reason.NO_CUSTOM_KERNEL, f"a module of its own cannot be read: {error}")
-            ) from error
-        seen = self._watch(usual_s, kernels)
-        self._raise(witness.judge_share(seen, policy))
-        evidence = witness.evidence(seen, policy)
-        if policy.library != "allow":
-            evidence["ghost"] = self._replay() if self.ghost is not None else "tells nothing"
-        if evidence.get("ghost") == "unchanged":
-            raise CandidateFailedError(no_effect(evidence))
+        work = CustomWork(
+            policy=self.job.policy,
+            reference=self.reference,
+            candidate=self.candidate,
+            ghost=self.ghost,
+            loading=self._loading,
+            modules=self.modules,
+            ghost_directory=self.job.ghost_directory,
+            verified_call=self._try_again,
+            is_right=self._is_right,
+        )
+        evidence = work.judge(usual_s)
+        self.ghost_failure = work.ghost_failure
+        if isinstance(evidence, Finding):
+            raise CandidateFailedError(evidence)
         self._check("custom_kernel", True, **evidence)
-
-    def _watch(self, usual_s: float, kernels: Mapping[str, int] | None) -> WatchedCall:
-        """The watched call to judge by."""
-        tolerance = witness.ON_CPU if kernels is None else witness.ON_GPU
-        calls: list[WatchedCall] = []
-        for _ in range(_WATCHES):
-            try:
-                calls = witness.watch(self.candidate, self._try_again, kernels)
-            except witness.UntoldError as error:
-                raise self.candidate.client.failure(Reason.PROTOCOL, str(error)) from error
-            seen = witness.believed(calls, usual_s, tolerance)
-            if seen is not None:
-                return seen
-        if self.job.policy.library == "allow":
-            return min(calls, key=lambda call: call.custom_share)
-        raise CandidateFailedError(witness.not_believed(calls, usual_s, self.job.policy))
 
     def _try_again(self) -> None:
         self.checkpoint()
         self._try_once(self._sound_expectation(Variation.AS_DRAWN), repeat=False)
-
-    def _replay(self) -> Effect:
-        assert self.ghost is not None
-        directory = self.job.ghost_directory
-        empty = self.ghost.device.kind == "cuda"
-        extensions = place_modules(self.modules, directory, empty=empty)
-        loading = replace(self._loading, extensions=extensions, directory=directory)
-        effect, self.ghost_failure = replay(self.ghost, loading, self.reference, self._is_right)
-        return effect
 
     def _is_right(self, program: Program) -> bool:
         self.checkpoint()

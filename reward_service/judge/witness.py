@@ -18,8 +18,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reward_service.errors import DeviceError
 from reward_service.findings import Finding
 from reward_service.judge.program import Program
+from reward_service.judge.runner_client import CandidateError
 from reward_service.runner.watch import MAX_ACTIVITIES, MAX_CALLS, MAX_NAME
 from reward_service.schemas import Policy, Reason
 
@@ -103,12 +105,21 @@ def watch(
     """Have some calls watched, each verified by `call` as any other.
 
     `kernels`: the candidate's kernels and their registers, on a GPU. Raises `RunnerError`, and
-    `UntoldError`.
+    `DeviceError` where nothing can be watched: that refuses nobody, and scores
+    nobody.
     """
-    program.ask("watch")
+    try:
+        program.ask("watch")
+    except CandidateError as error:
+        if error.reason is Reason.EXCEPTION:
+            raise DeviceError(f"calls cannot be watched on this device: {error}") from error
+        raise
     for _ in range(MAX_CALLS):
         call()
-    return parse(program.ask("activities").get("calls"), kernels)
+    try:
+        return parse(program.ask("activities").get("calls"), kernels)
+    except UntoldError as error:
+        raise program.client.failure(Reason.PROTOCOL, str(error)) from error
 
 
 def parse(told: object, kernels: Mapping[str, int] | None) -> list[WatchedCall]:

@@ -24,8 +24,8 @@ from torch._C._profiler import _RecordFunctionFast
 SPAN = "own function "
 """How the names of spans begin."""
 RAISED = "own function raised"
-"""Marks, within a span, that it ended in an exception: it takes milliseconds to make one in C++, and
-that is no work."""
+"""Marks, within a span, that it ended in an exception: making one in C++ takes milliseconds, and is
+no work."""
 _SPECIAL = frozenset({"__init__", "__call__"})
 
 Function = Callable[..., Any]

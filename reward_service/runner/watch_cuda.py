@@ -1,4 +1,8 @@
-"""Watching on a GPU: every kernel and copy of the device, by CUPTI, whatever started it."""
+"""Watching on a GPU: every kernel and copy of the device, by CUPTI, whatever started it.
+
+All is recorded; what came before the call is thrown away, and so is the window's own flushing of
+the cache, which comes first after that.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +28,11 @@ class CudaWatch:
     def __init__(self) -> None:
         major = str(torch.version.cuda).partition(".")[0]
         self.cupti = Cupti(f"libcupti.so.{major}")
+        self.cupti.enable(True)  # now, for the first time takes long
         self.calls: list[Tally] = []
 
     def prepare(self) -> None:
-        """See `Watch`. All is recorded from here on, and what is not wanted thrown away."""
+        """See `Watch`."""
         self.cupti.enable(True)
 
     def time(self, window: Window, call: Callable[[], Any]) -> tuple[Any, int]:
