@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from reward_service.runner.channel import Channel, ChannelClosedError
-from reward_service.runner.frames import spanned, undone
+from reward_service.runner.frames import operators, spanned, undone
 from reward_service.runner.page import (
     LEAVE,
     ControlPage,
@@ -73,6 +73,8 @@ class Runner:
         self.calls = CallMemory()
         self.registered: set[str] = set()
         """Operators that the program's modules registered with torch."""
+        self.library: set[str] = set()
+        """Operators that there were before the program; on a GPU nobody asks."""
         self.watch: Watch | None = None
         self.watching = False
 
@@ -128,6 +130,7 @@ class Runner:
         On a GPU the kernels of the modules that a ghost is given were emptied beforehand.
         """
         on_cpu = self.window.device.type == "cpu"
+        self.library = operators() if on_cpu else set()
         frame = (undone if ghost else spanned) if on_cpu else None
         self.registered = answer_extension_calls(extensions, frame)
         self.module = load_program(source, name, Path(directory))
@@ -258,7 +261,7 @@ class Runner:
     def start_watch(self, memories: list[SharedMemory]) -> dict[str, Any]:
         """From now on, note what the time of each call goes to."""
         if self.watch is None:
-            self.watch = open_watch(self.window.device, self.registered)
+            self.watch = open_watch(self.window.device, self.registered, self.library)
         self.watching = True
         return {}
 

@@ -39,7 +39,7 @@ def load_program(source: str, name: str, directory: Path) -> ModuleType:
     return module
 
 
-def answer_extension_calls(modules: Mapping[str, str], frame: Frame | None) -> set[str]:
+def answer_extension_calls(modules: Mapping[str, str], frame: Frame | None = None) -> set[str]:
     """Answer `load_inline` and `load` from `modules`: key of the call -> path of its module.
 
     The functions of the modules are put into `frame`. The set that is returned comes to hold the

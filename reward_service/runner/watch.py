@@ -73,12 +73,16 @@ class Watch(Protocol):
         ...
 
 
-def open_watch(device: torch.device, own: Set[str]) -> Watch:
-    """The watch of a device; `own`: the operators that the program's modules registered."""
+def open_watch(device: torch.device, own: Set[str], library: Set[str]) -> Watch:
+    """The watch of a device.
+
+    `own`: the operators that the program's modules registered; `library`: those that there were
+    before the program.
+    """
     if device.type == "cpu":
         from reward_service.runner.watch_cpu import CpuWatch
 
-        return CpuWatch(own)
+        return CpuWatch(own, library)
     from reward_service.runner.watch_cuda import CudaWatch
 
     return CudaWatch()

@@ -60,9 +60,10 @@ class Span:
 class CpuWatch:
     """See `Watch`."""
 
-    def __init__(self, own: Set[str]) -> None:
-        """`own`: the operators that the program's modules registered."""
+    def __init__(self, own: Set[str], library: Set[str]) -> None:
+        """See `open_watch`."""
         self.own = own
+        self.library = library
         self.calls: list[Tally] = []
         self.config = ProfilerConfig(
             ProfilerState.KINETO,
@@ -95,7 +96,7 @@ class CpuWatch:
             Span(e.name(), e.start_ns(), e.start_ns() + e.duration_ns(), e.start_thread_id())
             for e in events
         ]
-        self.calls.append(tally(spans, self.own))
+        self.calls.append(tally(spans, self.own, self.library))
         return result, ns
 
     def report(self) -> list[dict[str, Any]]:
@@ -104,7 +105,7 @@ class CpuWatch:
         return [call.as_json(str) for call in calls[-MAX_CALLS:]]
 
 
-def tally(spans: Iterable[Span], own: Set[str]) -> Tally:
+def tally(spans: Iterable[Span], own: Set[str], library: Set[str]) -> Tally:
     """What the time of the watched call went to."""
     ordered = sorted(spans, key=lambda span: (span.start, -span.end))
     whole = next((span for span in ordered if span.name == _CALL), None)
@@ -114,10 +115,10 @@ def tally(spans: Iterable[Span], own: Set[str]) -> Tally:
     found = Tally(whole.end - whole.start, len(inside))
     kinds: dict[str, list[Span]] = defaultdict(list)
     for span in inside:
-        kinds[_kind(span.name, own)].append(span)
+        kinds[_kind(span.name, own, library)].append(span)
     operators = sorted([*kinds["operator"], *kinds["copy"]], key=lambda span: span.start)
     for span in _outermost(operators):
-        found.add(_kind(span.name, own), span.name, span.end - span.start)
+        found.add(_kind(span.name, own, library), span.name, span.end - span.start)
     taken = Union((span.start, span.end) for span in [*operators, *kinds["nobody"]])
     raised = [span for span in inside if span.name == RAISED]
     for span in _outermost(kinds["function"]):
@@ -128,15 +129,14 @@ def tally(spans: Iterable[Span], own: Set[str]) -> Tally:
     return found
 
 
-def _kind(name: str, own: Set[str]) -> str:
-    """What an event is; empty for what is no operator."""
+def _kind(name: str, own: Set[str], library: Set[str]) -> str:
+    """What an event is; empty for what is neither, such as an operator that the program wrote in
+    Python around others."""
     if name.startswith(SPAN) or name in own:
         return "function"
-    namespace, colons, operator = name.partition("::")
-    if not colons or not namespace.isidentifier():
+    if name not in library:
         return ""
-    if namespace != "aten":
-        return "operator"
+    operator = name.removeprefix("aten::")
     if operator in _NOBODYS:
         return "nobody"
     return "copy" if operator in _COPIES else "operator"

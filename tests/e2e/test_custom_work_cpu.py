@@ -130,7 +130,7 @@ def built(settings: Settings) -> Built:
 def judge(supervisor: Supervisor, built: Built) -> Custom:
     def judge(forward: str, before: str = "", **policy: object) -> Judgement:
         wanted = submission(candidate(forward, before), **policy)
-        return supervisor.judge(wanted, PROBLEM, built, Context("test", time.time() + 120))
+        return supervisor.judge(wanted, PROBLEM, built, Context("test", time.time() + 600))
 
     return judge
 

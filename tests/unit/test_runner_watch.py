@@ -25,7 +25,7 @@ F = SPAN + "f"
 
 
 def noted(*spans: Span, own: frozenset[str] = frozenset()) -> dict[tuple[str, str], int]:
-    found = tally([CALL, *spans], own)
+    found = tally([CALL, *spans], own, operators() | {"mine::relu"})
     return {(kind, name): ns for (kind, name, _), ns in found.seen.items()}
 
 
@@ -69,6 +69,13 @@ def test_operators_that_a_module_registers_are_its_functions() -> None:
     assert noted(ours, own=frozenset({"mine::relu"})) == {("function", "mine::relu"): 100}
 
 
+def test_an_operator_that_the_program_wrote_around_others_is_neither() -> None:
+    assert noted(span("python::op", 200, 900), span("aten::mm", 300, 500), span(F, 600, 700)) == {
+        ("operator", "aten::mm"): 200,
+        ("function", "f"): 100,
+    }
+
+
 def test_overlapping_stretches_count_once() -> None:
     union = Union([(0, 10), (5, 20), (30, 40), (30, 35)])
     assert union.length == 30
@@ -86,7 +93,7 @@ def test_a_flood_of_names_stays_small_and_keeps_the_biggest() -> None:
 
 
 def test_the_profiler_sees_the_library_wherever_it_is_called_from() -> None:
-    watch = CpuWatch(frozenset())
+    watch = CpuWatch(frozenset(), operators())
     x = torch.randn(200, 200)
 
     def in_a_thread() -> None:
