@@ -2,15 +2,17 @@
 
 torch's profiler tells of each operator, also of one that is called from C++ or by a thread of the
 program's own; `frames.py` marks the functions. A function's time is its span without what any
-operator took meanwhile. Allocations and views are nobody's work.
+operator took meanwhile, and without what calling these takes. Allocations and views are nobody's
+work.
 
 The profiler is asked below torch.profiler, whose first use imports a second's worth of modules.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +47,10 @@ _COPIES = frozenset({
     "zeros", "zeros_like",
 })
 # fmt: on
+_CALL_NS = 4_000
+_LOOK_NS = 1_000
+"""What an operator takes beside its span, in the dispatcher and in the profiler: without this the
+time around library calls would pass for work."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,8 @@ def tally(spans: Iterable[Span], own: Set[str], library: Set[str]) -> Tally:
     for span in inside:
         kinds[_kind(span.name, own, library)].append(span)
     operators = sorted([*kinds["operator"], *kinds["copy"]], key=lambda span: span.start)
-    for span in _outermost(operators):
+    outermost = list(_outermost(operators))
+    for span in outermost:
         found.add(_kind(span.name, own, library), span.name, span.end - span.start)
     taken = Union((span.start, span.end) for span in [*operators, *kinds["nobody"]])
     raised = [span for span in inside if span.name == RAISED]
@@ -125,7 +132,9 @@ def tally(spans: Iterable[Span], own: Set[str], library: Set[str]) -> Tally:
         if any(_within(mark, span) for mark in raised):
             continue
         alone = span.end - span.start - taken.overlap(span.start, span.end)
-        found.add("function", span.name.removeprefix(SPAN), alone)
+        alone -= _CALL_NS * _beginning_in(span, outermost)
+        alone -= _LOOK_NS * _beginning_in(span, kinds["nobody"])
+        found.add("function", span.name.removeprefix(SPAN), max(0, alone))
     return found
 
 
@@ -140,6 +149,12 @@ def _kind(name: str, own: Set[str], library: Set[str]) -> str:
     if operator in _NOBODYS:
         return "nobody"
     return "copy" if operator in _COPIES else "operator"
+
+
+def _beginning_in(span: Span, others: Sequence[Span]) -> int:
+    """How many of others, which are in order, begin while one lasts."""
+    first = bisect_left(others, span.start, key=lambda other: other.start)
+    return bisect_left(others, span.end, key=lambda other: other.start) - first
 
 
 def _within(inner: Span, outer: Span) -> bool:

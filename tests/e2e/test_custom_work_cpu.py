@@ -154,7 +154,7 @@ HONEST = {
 @pytest.mark.parametrize("name", HONEST)
 def test_work_of_its_own_is_seen_and_accepted(judge: Custom, name: str) -> None:
     forward, least = HONEST[name]
-    judgement = judge(forward, "own = ext.own_all")
+    judgement = judge(forward, "own = ext.own_all", timing=name == "all of the work")
     assert judgement.failure is None, judgement.failure
     seen = custom_kernel(judgement)
     assert seen.passed
@@ -188,7 +188,7 @@ CHEATS = {
 @pytest.mark.parametrize("name", CHEATS)
 def test_without_work_of_its_own_it_is_refused(judge: Custom, name: str) -> None:
     forward, named = CHEATS[name]
-    judgement = judge(forward, "import numpy as np")
+    judgement = judge(forward, "import numpy as np", timing=False)
     assert judgement.failure is not None
     assert judgement.failure.reason is Reason.NO_CUSTOM_KERNEL, judgement.failure
     assert named in judgement.failure.message
@@ -198,7 +198,7 @@ def test_without_work_of_its_own_it_is_refused(judge: Custom, name: str) -> None
 
 
 def test_big_work_beside_the_answer_does_not_count(judge: Custom) -> None:
-    judgement = judge("ext.burn(self.decoy)\nreturn torch.tanh(self.linear(x))")
+    judgement = judge("ext.burn(self.decoy)\nreturn torch.tanh(self.linear(x))", timing=False)
     assert judgement.failure.reason is Reason.NO_CUSTOM_KERNEL, judgement.failure
     seen = custom_kernel(judgement).evidence
     assert seen["share"] > 0.1
