@@ -208,7 +208,8 @@ class Policy(_Wire):
     time_limit_s: Annotated[float, Field(gt=0, le=600)] | None = None
     """Seconds that one call of the candidate may take; by default set from the reference."""
     min_custom_share: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Share of device time that the candidate's own kernels must hold (`library: partial`)."""
+    """Share of a call's device time that the candidate's own kernels must hold, unless the policy
+    is `library: allow`."""
     stop_after: Literal["build", "correctness"] | None = None
     """Stop early, and answer with what is known by then."""
 

@@ -72,7 +72,8 @@ class Image:
             raise MalformedError("an ELF structure beyond the end of the data")
         return layout.unpack_from(self._data, offset)
 
-    def _slice(self, section: Section) -> memoryview:
+    def contents(self, section: Section) -> memoryview:
+        """The bytes of a section."""
         if section.kind == _NO_BITS or section.offset + section.size > len(self._data):
             raise MalformedError("a section beyond the end of the data")
         return self._data[section.offset : section.offset + section.size]
@@ -87,7 +88,7 @@ class Image:
         if not 0 < count <= _MOST_SECTIONS or names >= count:
             raise MalformedError("no sections, or too many")
         raw = [self._unpack(_SECTION, self._table + i * _SECTION.size) for i in range(count)]
-        strings = self._slice(self._section("", raw[names]))
+        strings = self.contents(self._section("", raw[names]))
         return [self._section(_string(strings, each[0]), each) for each in raw]
 
     @staticmethod
@@ -105,8 +106,8 @@ class Image:
     def _symbols(self, section: Section) -> Iterator[Symbol]:
         if section.link >= len(self.sections):
             raise MalformedError("a symbol table without names")
-        strings = self._slice(self.sections[section.link])
-        data = self._slice(section)
+        strings = self.contents(self.sections[section.link])
+        data = self.contents(section)
         for name, info, other, index, value, size in _SYMBOL.iter_unpack(
             data[: len(data) // _SYMBOL.size * _SYMBOL.size]
         ):
@@ -130,7 +131,7 @@ class Image:
         for section in self.sections:
             if section.kind != _RELOCATIONS_WITH_ADDEND:
                 continue
-            data = self._slice(section)
+            data = self.contents(section)
             for offset, info, _ in _RELOCATION.iter_unpack(
                 data[: len(data) // _RELOCATION.size * _RELOCATION.size]
             ):

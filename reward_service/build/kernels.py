@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reward_service.build.elf import FUNCTION, LOCAL, MAGIC, OBJECT, Image, MalformedError
+from reward_service.build.elf import FUNCTION, LOCAL, MAGIC, OBJECT, Image, MalformedError, Symbol
 
 _CUDA_MACHINE = 190
 _ENTRY = 0x10
@@ -63,7 +63,7 @@ class Unit:
 
 def device_side(fatbin: bytes) -> DeviceSide:
     """Kernels and variables of an uncompressed fat binary; raises `MalformedError`."""
-    images = list(_cubins(fatbin))
+    images = [image for _, image in cubins(memoryview(fatbin))]
     if not images:
         raise MalformedError("a fat binary without device code")
     found = []
@@ -73,7 +73,7 @@ def device_side(fatbin: bytes) -> DeviceSide:
             section = image.section_of(symbol)
             if section is None:
                 continue
-            if symbol.kind == FUNCTION and symbol.other & _ENTRY:
+            if is_kernel(symbol):
                 kernels.add(symbol.name)
             elif symbol.kind == OBJECT and section.name in _DEVICE:
                 variables.add(symbol.name)
@@ -83,14 +83,20 @@ def device_side(fatbin: bytes) -> DeviceSide:
     return DeviceSide(*(frozenset(set.intersection(*sets)) for sets in zip(*found, strict=True)))
 
 
-def _cubins(fatbin: bytes) -> Iterator[Image]:
-    view = memoryview(fatbin)
-    at = fatbin.find(MAGIC)
+def cubins(data: memoryview) -> Iterator[tuple[int, Image]]:
+    """Every uncompressed image of device code in the data, with its offset there."""
+    whole = bytes(data)
+    at = whole.find(MAGIC)
     while at >= 0:
-        image = Image(view[at:])
+        image = Image(data[at:])
         if image.machine == _CUDA_MACHINE:
-            yield image
-        at = fatbin.find(MAGIC, at + len(MAGIC))
+            yield at, image
+        at = whole.find(MAGIC, at + len(MAGIC))
+
+
+def is_kernel(symbol: Symbol) -> bool:
+    """Whether a symbol of device code can be launched."""
+    return symbol.kind == FUNCTION and bool(symbol.other & _ENTRY)
 
 
 def unit(fatbin_name: str, fatbin: bytes, host_object: bytes) -> Unit:

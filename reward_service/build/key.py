@@ -11,7 +11,7 @@ from reward_service.build.flags import Flags
 from reward_service.build.toolchain import Toolchain
 from reward_service.formats.extension_call import ExtensionCall
 
-BUILD_VERSION = 2
+BUILD_VERSION = 3
 """Raised whenever the build of the same call with the same tools would come out different."""
 
 

@@ -1,10 +1,10 @@
 """The stock rung: the sources, flags and commands that torch's own `load_inline` would use.
 
 Other rungs of the build ladder must make modules that behave as this one's. It differs from
-torch in three things only: the module's name is ours, the target is the one architecture that is
-asked for, and the candidate's flags have passed `flags.choose`. Commands run in the directory of
-the sources and name these without a directory, so that messages, `__FILE__` and assertions do
-not depend on where that is.
+torch in four things only: the module's name is ours, the target is the one architecture that is
+asked for, device code is not compressed, so that the judge can read it, and the candidate's flags
+have passed `flags.choose`. Commands run in the directory of the sources and name these without a
+directory, so that messages, `__FILE__` and assertions do not depend on where that is.
 
 Where torch has no CUDA libraries (a machine that only builds) a generated header stands in for
 one that its wheel lacks, and the module is left with open symbols.
@@ -157,6 +157,7 @@ def _nvcc(flags: Flags, arch: str, module: str, toolchain: Toolchain) -> list[st
         *_common(module, toolchain, cuda=True),
         *toolchain.nvcc_flags,
         f"-gencode=arch=compute_{number},code=sm_{number}",
+        "--no-compress",
         *("--compiler-options", "-fPIC"),
         *flags.nvcc,
     ]

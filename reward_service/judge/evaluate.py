@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import random
 import secrets
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from reward_service.errors import DeviceError
 from reward_service.findings import Finding, Judgement
 from reward_service.judge.calibrate import Calibration
 from reward_service.judge.compare import same_bits
+from reward_service.judge.custom_work import CustomWork
 from reward_service.judge.device import DeviceFacts
+from reward_service.judge.ghost import tells
+from reward_service.judge.loading import Loading, load
 from reward_service.judge.physics import floor
 from reward_service.judge.program import Program, Run
 from reward_service.judge.reference import Reference
@@ -50,6 +55,7 @@ class Job:
     extensions: dict[str, str]
     """Key of the extension call -> path of its module."""
     directory: str
+    ghost_directory: str
     policy: Policy
     load_limit_s: float
     timing: TimingPlan
@@ -75,10 +81,16 @@ class Evaluation:
     progress: Callable[[str], None]
     checkpoint: Callable[[], None]
     """Raises when nobody waits for the answer any more."""
+    start_ghost: Callable[[], Program]
+    """Starts a second runner for the candidate."""
+    ghost: Program | None = None
+    ghost_failure: Reason | None = None
     checks: list[Check] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     stages: dict[str, float] = field(default_factory=dict)
     worst: WorstSeen = field(default_factory=WorstSeen)
+    claimed_s: list[float] = field(default_factory=list)
+    """What the candidate's process says of its calls, where they were not timed in pairs."""
 
     def judge(self) -> Judgement:
         """Run all the steps that the policy asks for."""
@@ -89,11 +101,17 @@ class Evaluation:
                 self._load()
             with self._stage("correctness"):
                 self._try_values()
-            self._require_custom_kernel()
+            self._require_extension()
             policy = self.job.policy
+            if policy.library != "allow" and tells(self.reference):
+                # It gets ready while the candidate is timed.
+                self.ghost = self.start_ghost()
             if policy.timing and policy.stop_after != "correctness":
                 with self._stage("timing"):
                     pairs = self._time()
+            if self.job.extensions:
+                with self._stage("custom_kernel"):
+                    self._judge_work(pairs.candidate_time.median if pairs else self._usual_s())
         except (CandidateFailedError, TimedCallFailedError) as error:
             failure = error.finding
         except CandidateError as error:
@@ -114,39 +132,18 @@ class Evaluation:
 
     def _load(self) -> None:
         self.progress("loading the candidate")
-        job, reference, limit = self.job, self.reference, self.job.load_limit_s
+        reference = self.reference
+        # Read before anything of the candidate runs: it could replace what is in its directory.
+        self.modules = {
+            key: (Path(path).name, Path(path).read_bytes())
+            for key, path in self.job.extensions.items()
+        }
         try:
-            self.candidate.ask("numerics", limit, allow_tf32=job.policy.precision != "fp32")
-            self.candidate.ask(
-                "load",
-                limit,
-                source=job.candidate_source,
-                name="candidate",
-                directory=job.directory,
-                extensions=job.extensions,
-            )
-            self.candidate.construct(
-                limit,
-                cls="ModelNew",
-                seed=reference.construct_seed,
-                init=reference.init,
-                double=False,
-                compiled=False,
-            )
+            self.strict = load(self.candidate, self._loading, reference)
         except CandidateError as error:
             if error.reason is Reason.EXCEPTION:
                 raise CandidateFailedError(Finding(Reason.LOAD_FAILED, error.message)) from error
             raise
-        self._share_state()
-        reference.bind(self.candidate)
-
-    def _share_state(self) -> None:
-        """Load the reference's randomised state where names and shapes agree."""
-        reference = self.reference
-        self.strict = _layout_of(self.candidate) == _layout_of(reference.program)
-        reference.load_state(randomised=self.strict)
-        if self.strict and reference.random_state:
-            self.candidate.write_named_state(reference.named_random_state())
         if reference.seeded_state:
             how = "loaded strictly" if self.strict else "constructed under one seed only"
             self._check("state", True, parameters=how)
@@ -192,13 +189,13 @@ class Evaluation:
     def _try_once(self, expected: Expectation, *, repeat: bool) -> bool:
         """One verified call; whether a repetition gave the same bits."""
         self.candidate.place(self.reference.shape.inputs, expected.values)
-        run = self._call(expected, everything=True)
+        run = self._call(self.candidate, expected, everything=True)
         lower = self.reference.lower_precisions
         self._raise(verify_outputs(run, expected, self.worst, lower))
         self._raise(self._verify_after(run, expected))
         if not repeat:
             return True
-        again = self._call(expected, everything=False)
+        again = self._call(self.candidate, expected, everything=False)
         finding = verify_outputs(again, expected, self.worst)
         if finding is not None:
             raise CandidateFailedError(
@@ -220,27 +217,63 @@ class Evaluation:
             finding = verify_state(run, expected, names, order, precision)
         return finding
 
-    def _call(self, expected: Expectation, *, everything: bool) -> Run:
-        return self.candidate.run(
+    def _call(self, program: Program, expected: Expectation, *, everything: bool) -> Run:
+        run = program.run(
             expected.values,
             self.call_limit_s,
             restore=self.reference.stateful,
             renew=bool(secrets.randbits(1)),
             everything=everything,
         )
+        if program is self.candidate:
+            self.claimed_s.append(run.call.claimed_s)
+        return run
 
-    def _require_custom_kernel(self) -> None:
-        count = len(self.job.extensions)
-        wanted = self.job.policy.library != "allow"
-        self._check("custom_kernel", count > 0 or not wanted, extensions=count)
-        if wanted and count == 0:
-            raise CandidateFailedError(
-                Finding(
-                    Reason.NO_CUSTOM_KERNEL,
-                    "the program builds no extension: all of its work is done by the library "
-                    "(policy `library: allow` accepts that)",
-                )
+    # --- whose work it is ------------------------------------------------------------------
+
+    def _require_extension(self) -> None:
+        if self.job.policy.library == "allow" or self.job.extensions:
+            return
+        raise CandidateFailedError(
+            Finding(
+                Reason.NO_CUSTOM_KERNEL,
+                "the program builds no extension: all of its work is done by the library "
+                "(policy `library: allow` accepts that)",
+                evidence={"policy": self.job.policy.library, "share": 0.0},
             )
+        )
+
+    def _judge_work(self, usual_s: float) -> None:
+        self.progress("looking whose work it is")
+        work = CustomWork(
+            policy=self.job.policy,
+            reference=self.reference,
+            candidate=self.candidate,
+            ghost=self.ghost,
+            loading=self._loading,
+            modules=self.modules,
+            ghost_directory=self.job.ghost_directory,
+            verified_call=self._try_again,
+            is_right=self._is_right,
+        )
+        evidence = work.judge(usual_s)
+        self.ghost_failure = work.ghost_failure
+        if isinstance(evidence, Finding):
+            raise CandidateFailedError(evidence)
+        self._check("custom_kernel", True, **evidence)
+
+    def _try_again(self) -> None:
+        self.checkpoint()
+        self._try_once(self._sound_expectation(Variation.AS_DRAWN), repeat=False)
+
+    def _is_right(self, program: Program) -> bool:
+        self.checkpoint()
+        expected = self._sound_expectation(Variation.AS_DRAWN)
+        program.place(self.reference.shape.inputs, expected.values)
+        run = self._call(program, expected, everything=False)
+        return verify_outputs(run, expected, WorstSeen()) is None
+
+    # --- timing ----------------------------------------------------------------------------
 
     def _measure(self) -> Pairs:
         return time_pairs(
@@ -299,6 +332,21 @@ class Evaluation:
     # --- helpers ---------------------------------------------------------------------------
 
     @property
+    def _loading(self) -> Loading:
+        job = self.job
+        return Loading(
+            source=job.candidate_source,
+            extensions=job.extensions,
+            directory=job.directory,
+            allow_tf32=job.policy.precision != "fp32",
+            limit_s=job.load_limit_s,
+        )
+
+    def _usual_s(self) -> float:
+        """Seconds of a call of the candidate, where none was timed."""
+        return statistics.median(self.claimed_s)
+
+    @property
     def call_limit_s(self) -> float:
         """Seconds that one call of the candidate may take."""
         asked = self.job.policy.time_limit_s
@@ -341,9 +389,5 @@ _CHECK_OF = {
     Reason.STATE: "state_after",
     Reason.NONDETERMINISTIC: "determinism",
     Reason.CLOCK_DISAGREE: "clock_window",
+    Reason.NO_CUSTOM_KERNEL: "custom_kernel",
 }
-
-
-def _layout_of(program: Program) -> list[tuple[str, tuple[int, ...], str]]:
-    """Names, shapes and dtypes of a program's state; sorted, since order means nothing."""
-    return sorted((name, spec.shape, spec.dtype) for name, spec in program.state)

@@ -63,7 +63,7 @@ class JudgeService:
         self.device = JudgeDevice(config["device"])
         self.memory_limit: int = config["memory_limit"]
         slots = [RunnerSlot(scratch=Path(slot.pop("scratch")), **slot) for slot in config["slots"]]
-        self.candidate_slot, self.free_slots = slots[0], slots[1:]
+        self.candidate_slot, self.ghost_slot, *self.free_slots = slots
         self.references: OrderedDict[ReferenceKey, tuple[Reference, RunnerSlot]] = OrderedDict()
         self.generator = torch.Generator(self.device.device)
         self.facts = self.device.facts()
@@ -116,6 +116,7 @@ class JudgeService:
                 candidate_source=message["candidate_source"],
                 extensions=message["extensions"],
                 directory=message["scratch"],
+                ghost_directory=message["ghost_scratch"],
                 policy=policy,
                 load_limit_s=message["load_limit_s"],
                 timing=TimingPlan(message["timing_budget_s"]),
@@ -124,6 +125,9 @@ class JudgeService:
             calibration=self.calibration,
             progress=self._progress,
             checkpoint=self._checkpoint,
+            start_ghost=lambda: self._start(
+                replace(self.ghost_slot, scratch=Path(message["ghost_scratch"])), CandidateError
+            ),
         )
         try:
             judgement = evaluation.judge()
@@ -134,6 +138,10 @@ class JudgeService:
             ) from error
         finally:
             candidate.end()
+            if evaluation.ghost is not None:
+                evaluation.ghost.end()
+        if evaluation.ghost_failure in _SUSPICIOUS:
+            self._require_health()
         if judgement.failure is not None and judgement.failure.reason in _SUSPICIOUS:
             self._require_health()
         if judgement.failure is not None and judgement.failure.reason is Reason.RUN_TIMEOUT:

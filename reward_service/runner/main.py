@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from reward_service.runner.calls import CallMemory
 from reward_service.runner.channel import Channel, ChannelClosedError
 from reward_service.runner.failure import DeviceFaultError, RefusedError, failure
+from reward_service.runner.frames import operators, spanned, undone
 from reward_service.runner.outputs import lazy, shared
 from reward_service.runner.page import (
     LEAVE,
@@ -34,6 +35,7 @@ from reward_service.runner.page import (
 )
 from reward_service.runner.program import answer_extension_calls, load_program
 from reward_service.runner.values import digest, flatten, spec, unflatten, view
+from reward_service.runner.watch import Watch, open_watch
 from reward_service.runner.window import Window, open_window, synchronized_copy
 from reward_service.runner.work import multiplications, shares_read
 
@@ -56,6 +58,12 @@ class Runner:
         self.calls = CallMemory(window.device)
         self.kept: list[Tensor] = []
         """Outputs of an earlier call that the judge will look at again."""
+        self.registered: set[str] = set()
+        """Operators that the program's modules registered with torch."""
+        self.library: set[str] = set()
+        """Operators that there were before the program; on a GPU nobody asks."""
+        self.watch: Watch | None = None
+        self.watching = False
 
     # --- over the channel ------------------------------------------------------------------
 
@@ -73,6 +81,8 @@ class Runner:
             "probe": self.probe,
             "work": self.work,
             "expect": self.expect,
+            "watch": self.start_watch,
+            "activities": self.activities,
             "calls": self.serve_calls,
         }
         while True:
@@ -101,9 +111,16 @@ class Runner:
         name: str,
         directory: str,
         extensions: dict[str, str],
+        ghost: bool = False,
     ) -> dict[str, Any]:
-        """Run the program's module level."""
-        answer_extension_calls(extensions)
+        """Run the program's module level; a ghost's modules must have no effect.
+
+        On a GPU the kernels of the modules that a ghost is given were emptied beforehand.
+        """
+        on_cpu = self.window.device.type == "cpu"
+        self.library = operators() if on_cpu else set()
+        frame = (undone if ghost else spanned) if on_cpu else None
+        self.registered = answer_extension_calls(extensions, frame)
         self.module = load_program(source, name, Path(directory))
         return {}
 
@@ -247,6 +264,19 @@ class Runner:
         self.calls.expect(memories[0], tree, tensors, offsets, quirks)
         return {}
 
+    def start_watch(self, memories: list[SharedMemory]) -> dict[str, Any]:
+        """From now on, note what the time of each call goes to."""
+        if self.watch is None:
+            self.watch = open_watch(self.window.device, self.registered, self.library)
+        self.watching = True
+        return {}
+
+    def activities(self, memories: list[SharedMemory]) -> dict[str, Any]:
+        """What was noted; ends the watch."""
+        assert self.watch is not None
+        self.watching = False
+        return {"calls": self.watch.report()}
+
     # --- over the page ---------------------------------------------------------------------
 
     def serve_calls(self, memories: list[SharedMemory]) -> dict[str, Any]:
@@ -278,6 +308,8 @@ class Runner:
             gc.collect(0 if number % _FULL_COLLECTION_EVERY else 2)
             if words.renew:
                 self.calls.allocate()
+            if self.watch is not None and self.watching:
+                self.watch.prepare()
             if mode is Mode.WORKING:
                 self._warm_up()
             if words.restore:
@@ -293,7 +325,7 @@ class Runner:
             model, arguments = self.models[mode], self.calls.arguments(mode)
             with torch.no_grad():
                 words.loaded = number
-                result, claimed_ns = self.window.time(lambda: model(*arguments))
+                result, claimed_ns = self._time(lambda: model(*arguments))
                 words.synced = number
             if (fault := self.window.fault()) is not None:
                 raise DeviceFaultError(f"forward() passed over {fault}")
@@ -329,6 +361,11 @@ class Runner:
         described = failure(error)
         self.page.set_text(described["message"])
         self.page.words.status = Status[described["kind"]]
+
+    def _time(self, call: Callable[[], Any]) -> tuple[Any, int]:
+        if self.watch is not None and self.watching:
+            return self.watch.time(self.window, call)
+        return self.window.time(call)
 
     def _call(self, mode: Mode) -> Any:
         with torch.no_grad():

@@ -18,6 +18,7 @@ from typing import Any
 import torch.utils.cpp_extension as cpp_extension
 
 from reward_service.formats.extension_call import ExtensionCall, Kind
+from reward_service.runner.frames import Frame, enclose, operators
 
 
 class UnknownExtensionError(RuntimeError):
@@ -38,9 +39,14 @@ def load_program(source: str, name: str, directory: Path) -> ModuleType:
     return module
 
 
-def answer_extension_calls(modules: Mapping[str, str]) -> None:
-    """Answer `load_inline` and `load` from `modules`: key of the call -> path of its module."""
+def answer_extension_calls(modules: Mapping[str, str], frame: Frame | None = None) -> set[str]:
+    """Answer `load_inline` and `load` from `modules`: key of the call -> path of its module.
+
+    The functions of the modules are put into `frame`. The set that is returned comes to hold the
+    operators that modules register with torch.
+    """
     loaded: dict[str, ModuleType] = {}
+    registered: set[str] = set()
 
     def answer(kind: Kind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ModuleType:
         key = ExtensionCall.capture(kind, args, kwargs).key
@@ -50,7 +56,12 @@ def answer_extension_calls(modules: Mapping[str, str]) -> None:
                 "make its sources and flags the same on every run"
             )
         if key not in loaded:
+            before = operators() if frame is not None else set()
             loaded[key] = _load_extension(Path(modules[key]))
+            if frame is not None:
+                new = operators() - before
+                enclose(loaded[key], new, frame)
+                registered.update(new)
         return loaded[key]
 
     def load_inline(*args: Any, **kwargs: Any) -> ModuleType:
@@ -61,6 +72,7 @@ def answer_extension_calls(modules: Mapping[str, str]) -> None:
 
     cpp_extension.load_inline = load_inline
     cpp_extension.load = load
+    return registered
 
 
 def _load_extension(path: Path) -> ModuleType:

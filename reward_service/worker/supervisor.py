@@ -49,6 +49,8 @@ from reward_service.worker.zygote_process import ZygoteProcess
 
 logger = logging.getLogger(__name__)
 
+CANDIDATE_SLOTS = 2
+"""One for the candidate, one for its ghost (judge/ghost.py)."""
 REFERENCE_SLOTS = 3
 STALL_LIMIT_S = 300.0
 """A judge that says nothing for so long has stopped. It gives a sign before every call of a
@@ -84,7 +86,7 @@ class Supervisor:
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
-            slots = 1 + REFERENCE_SLOTS
+            slots = CANDIDATE_SLOTS + REFERENCE_SLOTS
             base = self.settings.runner_uid_base
             self._uids = list(range(base, base + slots))
             if os.geteuid() == 0:
@@ -129,18 +131,21 @@ class Supervisor:
         context.check()
         self._state = "busy"
         scratch = self._root / f"candidate-{os.urandom(6).hex()}"
+        ghost_scratch = self._root / f"ghost-{os.urandom(6).hex()}"
         stack = contextlib.ExitStack()
         try:
             stack.enter_context(device_lock(self._identity, context.check))
             if self._judge is None:
                 self._start(context)
             self._prepare(scratch, self._slots[0]["uid"])
+            self._prepare(ghost_scratch, self._slots[1]["uid"])
             request = {
                 "op": "evaluate",
                 "problem_source": problem,
                 "candidate_source": submission.candidate.source,
                 "extensions": self._place_modules(built.artifacts, scratch),
                 "scratch": str(scratch),
+                "ghost_scratch": str(ghost_scratch),
                 "policy": submission.policy.model_dump(mode="json"),
                 "load_limit_s": self.settings.load_timeout_s,
                 "timing_budget_s": self.settings.timing_budget_s,
@@ -148,7 +153,8 @@ class Supervisor:
             answer, clocks = self._ask(request, context)
         finally:
             stack.close()
-            shutil.rmtree(scratch, ignore_errors=True)
+            for directory in (scratch, ghost_scratch):
+                shutil.rmtree(directory, ignore_errors=True)
             self._state = "idle" if self._judge is not None else "quarantined"
         if "error" in answer:
             reason, message = answer["error"]["reason"], answer["error"]["message"]
@@ -263,7 +269,7 @@ class Supervisor:
     def _slot(self, number: int) -> dict[str, Any]:
         limits = Limits(
             **_RUNNER_LIMITS,
-            cpu_s=_CANDIDATE_CPU_S if number == 0 else _REFERENCE_CPU_S,
+            cpu_s=_CANDIDATE_CPU_S if number < CANDIDATE_SLOTS else _REFERENCE_CPU_S,
             address_bytes=_CPU_ADDRESS_BYTES if self.kind == "cpu" else None,
         )
         scratch = self._root / f"slot-{number}"
