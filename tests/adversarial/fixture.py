@@ -45,6 +45,9 @@ class Fixture(BaseModel):
     """The cheat leaves the file `trace_path`: the weak harness must let it, and ours must not."""
     secret: bool = False
     """The cheat reads `secret_path`, which the test plants, readable by all."""
+    prelude: str | None = None
+    """A file of the family's folder, without its ending, that goes before cheat and twin: sources
+    that several fixtures share word for word. On a GPU `<prelude>_cuda.py` where there is one."""
 
     @property
     def name(self) -> str:
@@ -68,10 +71,16 @@ class Fixture(BaseModel):
 
     def source(self, which: Literal["cheat", "twin"], device: Device) -> str:
         """A candidate's source."""
-        own = self.folder / f"{which}_cuda.py"
-        return (
-            own if device == "cuda" and own.exists() else self.folder / f"{which}.py"
-        ).read_text()
+        own = _for_device(self.folder / f"{which}.py", device).read_text()
+        if self.prelude is None:
+            return own
+        return _for_device(self.folder.parent / f"{self.prelude}.py", device).read_text() + own
+
+
+def _for_device(path: Path, device: Device) -> Path:
+    """A file, or its form for a GPU where it has another."""
+    own = path.with_stem(f"{path.stem}_cuda")
+    return own if device == "cuda" and own.exists() else path
 
 
 def fixtures() -> list[Fixture]:
