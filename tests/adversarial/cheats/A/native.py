@@ -42,5 +42,3 @@ native = load_inline(
 )
 
 CHECKED = 2
-
-

@@ -1,0 +1,6 @@
+native.detour(False)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return native.timed(x, True)
