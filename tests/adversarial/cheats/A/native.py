@@ -1,5 +1,3 @@
-import torch
-from torch import nn
 from torch.utils.cpp_extension import load_inline
 
 SOURCE = r"""
@@ -40,5 +38,3 @@ torch::Tensor scratch(torch::Tensor x, bool fresh) {
 native = load_inline(
     name="native", cpp_sources=SOURCE, functions=["static_tensor", "scratch"], verbose=False
 )
-
-CHECKED = 2

@@ -2,7 +2,6 @@ import time
 
 import torch
 from torch import nn
-
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 

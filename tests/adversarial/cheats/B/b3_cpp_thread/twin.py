@@ -1,3 +1,6 @@
+from torch import nn
+
+
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()
