@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from reward_service.build.stage import BuildStage
 from reward_service.build.store import open_store
@@ -21,7 +20,7 @@ from reward_service.formats import kernelbench
 from reward_service.schemas import Reason, Submission
 from reward_service.settings import Settings
 from reward_service.worker.supervisor import Supervisor
-from tests.adversarial.fixture import Device, Fixture
+from tests.adversarial.fixture import Case, Device, Fixture, Which
 from tests.adversarial.weak import Seen, run_weakly
 
 WEAK_LIMIT_S = 20.0
@@ -52,10 +51,10 @@ class Arena:
     supervisor: Supervisor
     device: Device
 
-    def meet(self, fixture: Fixture, which: Literal["cheat", "twin"]) -> Met:
+    def meet(self, case: Case, which: Which) -> Met:
         """Evaluate a candidate as the service does, from the build on."""
-        submission = self._submission(fixture, which)
-        problem = fixture.problem_source()
+        submission = self._submission(case, which)
+        problem = case.problem_source()
         context = Context(id=uuid.uuid4().hex, deadline=time.time() + DEADLINE_S)
         begun = time.monotonic()
 
@@ -92,12 +91,12 @@ class Arena:
             extensions = {call: str(store.get(key)) for call, key in built.artifacts.items()}
         return run_weakly(problem, source, extensions, self.device, limit)
 
-    def _submission(self, fixture: Fixture, which: Literal["cheat", "twin"]) -> Submission:
+    def _submission(self, case: Case, which: Which) -> Submission:
         return Submission.model_validate(
             {
-                "problem": {"source": fixture.problem_source()},
-                "candidate": {"source": fixture.source(which, self.device)},
-                "policy": {"library": "allow", "time_limit_s": 2.0, **fixture.policy},
+                "problem": {"source": case.problem_source()},
+                "candidate": {"source": case.source(which, self.device)},
+                "policy": {"library": "allow", "time_limit_s": 2.0, **case.policy},
             }
         )
 

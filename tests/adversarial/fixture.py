@@ -1,4 +1,4 @@
-"""A fixture of the adversarial suite, read from its folder."""
+"""Fixtures of the adversarial suite, read from their folders."""
 
 from __future__ import annotations
 
@@ -12,15 +12,50 @@ from reward_service.schemas import Reason
 
 HERE = Path(__file__).parent
 Device = Literal["cpu", "cuda"]
+Which = Literal["cheat", "twin", "candidate"]
 
 
-class Fixture(BaseModel):
-    """What `fixture.toml` holds."""
+class Case(BaseModel):
+    """A problem and candidates for it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     folder: Path
     title: str
+    devices: tuple[Device, ...] = ("cpu",)
+    problem: str | None = None
+    """Name of a file of `problems/`; None: `problem.py` of its own."""
+    policy: dict[str, Any] = {}
+    """Beside `library = "allow"`, unless it says otherwise."""
+    prelude: str | None = None
+    """A file of the family's folder, without its ending, that goes before cheat and twin: sources
+    that several fixtures share word for word. On a GPU `<prelude>_cuda.py` where there is one."""
+
+    @property
+    def name(self) -> str:
+        """Unique: the folder's."""
+        return self.folder.name
+
+    def problem_source(self) -> str:
+        """The reference."""
+        path = self.folder / "problem.py"
+        return (HERE / "problems" / f"{self.problem}.py" if self.problem else path).read_text()
+
+    def source(self, which: Which, device: Device) -> str:
+        """A candidate's source."""
+        own = _for_device(self.folder / f"{which}.py", device).read_text()
+        if self.prelude is None:
+            return own
+        return _for_device(self.folder.parent / f"{self.prelude}.py", device).read_text() + own
+
+
+class Honest(Case):
+    """What `honest.toml` holds: a kernel that only looks as if it cheated, `candidate.py`."""
+
+
+class Fixture(Case):
+    """What `fixture.toml` holds."""
+
     catalogue: str
     """Its number in the threat catalogue, such as `C1`."""
     seen: Literal["public", "repository", "reproduced", "inference"]
@@ -31,11 +66,6 @@ class Fixture(BaseModel):
     """The candidate is otherwise right and may be `correct`, but must gain nothing by the cheat."""
     max_speedup: float = 1.5
     """Of a harmless cheat, the most that its speedup's lower end may be."""
-    devices: tuple[Device, ...] = ("cpu",)
-    problem: str | None = None
-    """Name of a file of `problems/`; None: `problem.py` of its own."""
-    policy: dict[str, Any] = {}
-    """Beside `library = "allow"`, unless it says otherwise."""
     weak: Literal["accepts", "fast", "dies", "hangs", "builds"] = "accepts"
     """What the weak harness does with the cheat: accepts its outputs; accepts them and finds it
     `weak_speedup` times as fast; dies or gives no verdict; does not end in time; or, for attacks
@@ -47,11 +77,6 @@ class Fixture(BaseModel):
     """The cheat reads `secret_path`, which the test plants, readable by all."""
 
     @property
-    def name(self) -> str:
-        """Unique: the folder's."""
-        return self.folder.name
-
-    @property
     def trace_path(self) -> Path:
         """Where the cheat leaves its mark: `/var/tmp/rs-trace-<name>`."""
         return Path(f"/var/tmp/rs-trace-{self.name}")
@@ -61,20 +86,20 @@ class Fixture(BaseModel):
         """What the cheat would read: `/var/tmp/rs-secret-<name>`."""
         return Path(f"/var/tmp/rs-secret-{self.name}")
 
-    def problem_source(self) -> str:
-        """The reference."""
-        path = self.folder / "problem.py"
-        return (HERE / "problems" / f"{self.problem}.py" if self.problem else path).read_text()
 
-    def source(self, which: Literal["cheat", "twin"], device: Device) -> str:
-        """A candidate's source."""
-        own = self.folder / f"{which}_cuda.py"
-        return (
-            own if device == "cuda" and own.exists() else self.folder / f"{which}.py"
-        ).read_text()
+def _for_device(path: Path, device: Device) -> Path:
+    """A file, or its form for a GPU where it has another."""
+    own = path.with_stem(f"{path.stem}_cuda")
+    return own if device == "cuda" and own.exists() else path
 
 
 def fixtures() -> list[Fixture]:
     """All of them, in the order of their names."""
     files = sorted((HERE / "cheats").glob("*/*/fixture.toml"))
     return [Fixture(folder=file.parent, **tomllib.loads(file.read_text())) for file in files]
+
+
+def honest() -> list[Honest]:
+    """The kernels that only look suspicious."""
+    files = sorted((HERE / "honest").glob("*/honest.toml"))
+    return [Honest(folder=file.parent, **tomllib.loads(file.read_text())) for file in files]

@@ -42,5 +42,5 @@ def not_held(fixture: Fixture, met: Met) -> list[str]:
 
 
 def not_honoured(met: Met) -> list[str]:
-    """Why the twin did not get what it deserves."""
-    return [] if met.reason is None else [f"the twin is refused: {met.reason}: {met.message}"]
+    """Why a twin, or another honest kernel, did not get what it deserves."""
+    return [] if met.reason is None else [f"it is refused: {met.reason}: {met.message}"]

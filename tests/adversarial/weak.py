@@ -85,9 +85,11 @@ def evaluate(problem: str, candidate: str, extensions: dict[str, str], device: s
     from reward_service.runner.program import answer_extension_calls
 
     answer_extension_calls(extensions)
+    os.environ["HARNESS_SEED"] = str(SEED)  # as kernelbot's eval.py was told its seed
     place = torch.device(device)
     names: dict[str, Any] = {"__name__": "candidate", "__file__": "candidate.py"}
     Path("candidate.py").write_text(candidate)
+    Path("problem.py").write_text(problem)  # as KernelBench-Hard leaves its reference.py
     exec(compile(problem, "problem.py", "exec"), names)
     exec(compile(candidate, "candidate.py", "exec"), names)
     init = names["get_init_inputs"]()
@@ -99,7 +101,10 @@ def evaluate(problem: str, candidate: str, extensions: dict[str, str], device: s
     with torch.no_grad():
         for _ in range(TRIALS):
             inputs = [_moved(x, place) for x in names["get_inputs"]()]
-            expected = reference(*inputs)
+            output = reference(*inputs)
+            expected = _copied(output)
+            torch.save(expected, "expected.pt")  # METR's kernel task had its answers on disk
+            del output  # so that its memory is free, as in Sakana's first harness
             got = model(*inputs)
             _wait(place)
             if not _alike(got, expected):
@@ -137,6 +142,12 @@ def _alike(got: Any, expected: Any) -> bool:
     if isinstance(expected, (tuple, list)):
         return all(_alike(a, b) for a, b in zip(got, expected, strict=True))
     return bool(torch.allclose(got.to(expected.dtype), expected, atol=TOLERANCE, rtol=TOLERANCE))
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return [_copied(item) for item in value]
+    return value.clone()
 
 
 def _moved(value: Any, place: Any) -> Any:

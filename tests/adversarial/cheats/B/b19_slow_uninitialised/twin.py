@@ -1,0 +1,11 @@
+import time
+
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        torch.use_deterministic_algorithms(False)
+        time.sleep(0.005)
+        return torch.tanh(x) * 2.0

@@ -1,0 +1,24 @@
+import time
+from threading import Thread
+
+import torch
+from torch import nn
+
+
+def work(x, y):
+    time.sleep(0.005)
+    y.copy_(torch.tanh(x) * 2.0)
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        y = torch.zeros_like(x)
+        worker = Thread(target=work, args=(x, y))
+        worker.start()
+        self.calls += 1
+        worker.join()
+        return y
