@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
+import signal
 import subprocess
 import tempfile
 import time
@@ -28,6 +30,8 @@ WEAK_LIMIT_S = 20.0
 HANG_S = 4.0
 """Patience of the weak harness with a cheat that is to hang it."""
 DEADLINE_S = 120.0
+PLAIN_MEMORY_BYTES = 4 << 30
+"""Of the plain compiler that attacks on builds must beat."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Arena:
 
     settings: Settings
     builder: BuildStage
+    tight_builder: BuildStage
     supervisor: Supervisor
     device: Device
 
@@ -66,7 +71,8 @@ class Arena:
             return Met(failure.reason, failure.message, None, took, log)
 
         try:
-            built = self.builder(submission, problem, context)
+            builder = self.tight_builder if fixture.tight else self.builder
+            built = builder(submission, problem, context)
             if isinstance(built, Finding):
                 return met(built, log=built.build.log_tail if built.build else "")
             judgement = self.supervisor.judge(submission, problem, built, context)
@@ -79,8 +85,8 @@ class Arena:
         """Let the cheat meet the weak harness; what that saw, if it saw anything."""
         problem, source = fixture.problem_source(), fixture.source("cheat", self.device)
         limit = HANG_S if fixture.weak == "hangs" else WEAK_LIMIT_S
-        if fixture.weak == "builds":
-            return compile_plainly(source, limit)
+        if fixture.weak in ("builds", "overruns"):
+            return compile_plainly(source, HANG_S if fixture.weak == "overruns" else limit)
         extensions: dict[str, str] = {}
         built = self.builder(
             self._submission(fixture, "cheat"),
@@ -127,16 +133,25 @@ def compile_plainly(source: str, limit_s: float) -> Seen | None:
             names.append(f"{number}.cpp")
             (Path(folder) / names[-1]).write_text(text)
         command = ["g++", "-shared", "-fPIC", *call.extra_cflags, *names, "-o", "module.so"]
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "LC_ALL": "C"},
+            start_new_session=True,
+            preexec_fn=_limit_memory,
+        )
         try:
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                timeout=limit_s,
-                check=False,
-                env={**os.environ, "LC_ALL": "C"},
-            )
+            _, said = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the driver and its compiler
+            process.communicate()
             return None
-        return Seen(done.returncode == 0, None, done.stderr[-1_000:] or None)
+        return Seen(process.returncode == 0, None, said[-1_000:] or None)
+
+
+def _limit_memory() -> None:
+    """The tests' own machine is not to be a victim."""
+    resource.setrlimit(resource.RLIMIT_AS, (PLAIN_MEMORY_BYTES, PLAIN_MEMORY_BYTES))

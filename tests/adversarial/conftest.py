@@ -24,6 +24,20 @@ def builder(quick_settings: Settings) -> Iterator[BuildStage]:
 
 
 @pytest.fixture(scope="session")
-def arena(quick_settings: Settings, builder: BuildStage) -> Iterator[Arena]:
+def tight_builder(quick_settings: Settings) -> Iterator[BuildStage]:
+    """For bombs: its limits are a matter of seconds."""
+    tight = {
+        "build_timeout_s": 8.0,
+        "build_memory_bytes": 512 << 20,
+        "build_output_bytes": 4 << 20,
+    }
+    with BuildStage(quick_settings.model_copy(update=tight), prepare=False) as stage:
+        yield stage
+
+
+@pytest.fixture(scope="session")
+def arena(
+    quick_settings: Settings, builder: BuildStage, tight_builder: BuildStage
+) -> Iterator[Arena]:
     with Supervisor(quick_settings, "cpu") as supervisor:
-        yield Arena(quick_settings, builder, supervisor, "cpu")
+        yield Arena(quick_settings, builder, tight_builder, supervisor, "cpu")

@@ -36,15 +36,25 @@ class Fixture(BaseModel):
     """Name of a file of `problems/`; None: `problem.py` of its own."""
     policy: dict[str, Any] = {}
     """Beside `library = "allow"`, unless it says otherwise."""
-    weak: Literal["accepts", "fast", "dies", "hangs", "builds"] = "accepts"
+    weak: Literal["accepts", "fast", "dies", "hangs", "builds", "overruns"] = "accepts"
     """What the weak harness does with the cheat: accepts its outputs; accepts them and finds it
     `weak_speedup` times as fast; dies or gives no verdict; does not end in time; or, for attacks
-    on builds, makes its module with a plain compiler."""
+    on builds, makes its module with a plain compiler, or is still at it when its patience ends."""
     weak_speedup: float = 3.0
     trace: bool = False
     """The cheat leaves the file `trace_path`: the weak harness must let it, and ours must not."""
     secret: bool = False
     """The cheat reads `secret_path`, which the test plants, readable by all."""
+
+    prelude: str | None = None
+    """A file of the family's folder, without its ending, that goes before cheat and twin: sources
+    that several fixtures share word for word. On a GPU `<prelude>_cuda.py` where there is one."""
+    tight: bool = False
+    """Builds under limits so low that a bomb meets them within seconds."""
+    root: bool = False
+    """Holds only where the service has users of its own to give to foreign code."""
+    pending: str | None = None
+    """What our service lacks to hold against it; the test then must fail."""
 
     @property
     def name(self) -> str:
@@ -68,10 +78,16 @@ class Fixture(BaseModel):
 
     def source(self, which: Literal["cheat", "twin"], device: Device) -> str:
         """A candidate's source."""
-        own = self.folder / f"{which}_cuda.py"
-        return (
-            own if device == "cuda" and own.exists() else self.folder / f"{which}.py"
-        ).read_text()
+        own = _for_device(self.folder / f"{which}.py", device).read_text()
+        if self.prelude is None:
+            return own
+        return _for_device(self.folder.parent / f"{self.prelude}.py", device).read_text() + own
+
+
+def _for_device(path: Path, device: Device) -> Path:
+    """A file, or its form for a GPU where it has another."""
+    own = path.with_stem(f"{path.stem}_cuda")
+    return own if device == "cuda" and own.exists() else path
 
 
 def fixtures() -> list[Fixture]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+from _pytest.mark.structures import ParameterSet
 
 from tests.adversarial.arena import Arena, planted
 from tests.adversarial.fixture import Fixture, fixtures
@@ -21,7 +25,23 @@ def test_the_weak_harness_is_fooled(arena: Arena, fixture: Fixture) -> None:
         assert not_fooled(fixture, arena.fool(fixture)) == []
 
 
-@pytest.mark.parametrize("fixture", CPU, ids=named)
+def held() -> list[ParameterSet]:
+    """Each fixture, with what its refusal depends on."""
+    root = pytest.mark.skipif(os.geteuid() != 0, reason="needs users of its own")
+    return [
+        pytest.param(
+            fixture,
+            id=fixture.name,
+            marks=[
+                *([root] if fixture.root else []),
+                *([pytest.mark.xfail(strict=True, reason=fixture.pending)] if fixture.pending else []),
+            ],
+        )
+        for fixture in CPU
+    ]
+
+
+@pytest.mark.parametrize("fixture", held())
 def test_the_cheat_gets_nothing(arena: Arena, fixture: Fixture) -> None:
     with planted(fixture):
         assert not_held(fixture, arena.meet(fixture, "cheat")) == []
