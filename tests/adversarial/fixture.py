@@ -49,6 +49,7 @@ class Fixture(BaseModel):
     prelude: str | None = None
     """A file of the family's folder, without its ending, that goes before cheat and twin: sources
     that several fixtures share word for word. On a GPU `<prelude>_cuda.py` where there is one."""
+    prelude_for: tuple[Literal["cheat", "twin"], ...] = ("cheat", "twin")
     tight: bool = False
     """Builds under limits so low that a bomb meets them within seconds."""
     root: bool = False
@@ -79,7 +80,7 @@ class Fixture(BaseModel):
     def source(self, which: Literal["cheat", "twin"], device: Device) -> str:
         """A candidate's source."""
         own = _for_device(self.folder / f"{which}.py", device).read_text()
-        if self.prelude is None:
+        if self.prelude is None or which not in self.prelude_for:
             return own
         return _for_device(self.folder.parent / f"{self.prelude}.py", device).read_text() + own
 
