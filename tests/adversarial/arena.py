@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -20,6 +21,7 @@ from reward_service.build.store import open_store
 from reward_service.errors import InfrastructureError
 from reward_service.findings import Built, Context, Finding
 from reward_service.formats import kernelbench
+from reward_service.sandbox import processes
 from reward_service.schemas import Reason, Submission
 from reward_service.settings import Settings
 from reward_service.worker.supervisor import Supervisor
@@ -81,6 +83,15 @@ class Arena:
         speedup = judgement.speedup
         return met(judgement.failure, speedup.low if speedup else None, built.report.log_tail)
 
+    def left_behind(self) -> list[str]:
+        """Processes and files of users that foreign code has had, beside the references'."""
+        base = self.settings.runner_uid_base
+        ours = set(range(base, base + 256)) - set(self.supervisor._uids[1:])
+        found = [f"process {p.pid}" for p in processes.live() if ours & set(p.uids)]
+        for folder in map(Path, ("/dev/shm", "/tmp", "/var/tmp")):
+            found += [str(path) for path in folder.iterdir() if _owner(path) in ours]
+        return found
+
     def fool(self, fixture: Fixture) -> Seen | None:
         """Let the cheat meet the weak harness; what that saw, if it saw anything."""
         problem, source = fixture.problem_source(), fixture.source("cheat", self.device)
@@ -132,7 +143,8 @@ def compile_plainly(source: str, limit_s: float) -> Seen | None:
         for number, text in enumerate(call.cpp_sources):
             names.append(f"{number}.cpp")
             (Path(folder) / names[-1]).write_text(text)
-        command = ["g++", "-shared", "-fPIC", *call.extra_cflags, *names, "-o", "module.so"]
+        flags = shlex.split(" ".join(call.extra_cflags))  # as a shell would
+        command = ["g++", "-shared", "-fPIC", *flags, *names, "-o", "module.so"]
         process = subprocess.Popen(
             command,
             cwd=folder,
@@ -150,6 +162,12 @@ def compile_plainly(source: str, limit_s: float) -> Seen | None:
             process.communicate()
             return None
         return Seen(process.returncode == 0, None, said[-1_000:] or None)
+
+
+def _owner(path: Path) -> int | None:
+    with contextlib.suppress(FileNotFoundError):
+        return path.lstat().st_uid
+    return None
 
 
 def _limit_memory() -> None:

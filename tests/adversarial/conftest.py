@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,9 @@ from tests.adversarial.arena import Arena
 
 @pytest.fixture(scope="session")
 def quick_settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"timing_budget_s": 0.3})
+    # Apart for each worker of pytest-xdist: the tests look at all that runs under these users.
+    base = settings.runner_uid_base + 256 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    return settings.model_copy(update={"timing_budget_s": 0.3, "runner_uid_base": base})
 
 
 @pytest.fixture(scope="session")

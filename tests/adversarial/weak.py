@@ -65,7 +65,7 @@ def run_weakly(
         try:
             told, seen = ours.recv()
             return seen if told == nonce else None
-        except EOFError:
+        except (EOFError, OSError):
             process.join()
             return Seen(True, None) if process.exitcode == 0 else None
         finally:
