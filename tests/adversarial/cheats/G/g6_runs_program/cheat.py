@@ -5,6 +5,6 @@ class ModelNew(Scaled):
         no_implicit_headers=True,
         extra_cflags=[
             "-wrapper",
-            "/bin/sh,-c,'touch /var/tmp/rs-trace-g6_runs_program; exec \"$0\" \"$@\"'",
+            '/bin/sh,-c,\'touch /var/tmp/rs-trace-g6_runs_program; exec "$0" "$@"\'',
         ],
     )

@@ -12,7 +12,7 @@ def reaches_the_network():
 
 
 exec("reached = reaches_the_network()")  # what is executed cannot be read off, only run
-if reached:  # noqa: F821
+if reached:
     with contextlib.suppress(OSError):
         Path("/var/tmp/rs-trace-g7_code_at_build").touch()
 
@@ -21,4 +21,4 @@ class ModelNew(Escape):
     trace = "g7_code_at_build"
 
     def escapes(self):
-        return reached  # noqa: F821
+        return reached
