@@ -30,6 +30,7 @@ from reward_service.devices.detect import gpus
 from reward_service.findings import Built, Context, Finding
 from reward_service.formats import kernelbench
 from reward_service.formats.extension_call import ExtensionCall
+from reward_service.formats.hints import hints
 from reward_service.formats.record import record
 from reward_service.sandbox import isolation
 from reward_service.sandbox.box import Boxes
@@ -109,6 +110,7 @@ class BuildStage:
         if isinstance(found, Finding):
             return found
         calls, notes = found
+        notes = (*notes, *hints(submission.candidate.source))
         if not calls:
             return Built(report=BuildReport(path="none"), warnings=notes)
         made: dict[str, _Made] = {}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
+import shlex
+import signal
 import subprocess
 import tempfile
 import time
@@ -17,9 +20,10 @@ from reward_service.build.store import open_store
 from reward_service.errors import InfrastructureError
 from reward_service.findings import Built, Context, Finding
 from reward_service.formats import kernelbench
+from reward_service.sandbox import processes
 from reward_service.schemas import Reason, Submission
 from reward_service.settings import Settings
-from reward_service.worker.supervisor import Supervisor
+from reward_service.worker.supervisor import CANDIDATE_SLOTS, Supervisor
 from tests.adversarial.fixture import Case, Device, Fixture, Which
 from tests.adversarial.weak import Seen, run_weakly
 
@@ -27,6 +31,8 @@ WEAK_LIMIT_S = 20.0
 HANG_S = 4.0
 """Patience of the weak harness with a cheat that is to hang it."""
 DEADLINE_S = 120.0
+PLAIN_MEMORY_BYTES = 4 << 30
+"""Of the plain compiler that attacks on builds must beat."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +54,13 @@ class Arena:
 
     settings: Settings
     builder: BuildStage
+    tight_builder: BuildStage
     supervisor: Supervisor
     device: Device
 
     def meet(self, case: Case, which: Which) -> Met:
         """Evaluate a candidate as the service does, from the build on."""
-        submission = self._submission(case, which)
+        submission = submission_of(case, which, self.device)
         problem = case.problem_source()
         context = Context(id=uuid.uuid4().hex, deadline=time.time() + DEADLINE_S)
         begun = time.monotonic()
@@ -65,7 +72,8 @@ class Arena:
             return Met(failure.reason, failure.message, None, took, log)
 
         try:
-            built = self.builder(submission, problem, context)
+            builder = self.tight_builder if case.tight else self.builder
+            built = builder(submission, problem, context)
             if isinstance(built, Finding):
                 return met(built, log=built.build.log_tail if built.build else "")
             judgement = self.supervisor.judge(submission, problem, built, context)
@@ -74,15 +82,24 @@ class Arena:
         speedup = judgement.speedup
         return met(judgement.failure, speedup.low if speedup else None, built.report.log_tail)
 
+    def left_behind(self) -> list[str]:
+        """Processes and files of users that foreign code has had, beside the references'."""
+        base = self.settings.runner_uid_base
+        ours = set(range(base, base + 256)) - set(self.supervisor._uids[CANDIDATE_SLOTS:])
+        found = [f"process {p.pid}" for p in processes.live() if ours & set(p.uids)]
+        for folder in map(Path, ("/dev/shm", "/tmp", "/var/tmp")):
+            found += [str(path) for path in folder.iterdir() if _owner(path) in ours]
+        return found
+
     def fool(self, fixture: Fixture) -> Seen | None:
         """Let the cheat meet the weak harness; what that saw, if it saw anything."""
         problem, source = fixture.problem_source(), fixture.source("cheat", self.device)
         limit = HANG_S if fixture.weak == "hangs" else WEAK_LIMIT_S
-        if fixture.weak == "builds":
-            return compile_plainly(source, limit)
+        if fixture.weak in ("builds", "overruns"):
+            return compile_plainly(source, HANG_S if fixture.weak == "overruns" else limit)
         extensions: dict[str, str] = {}
         built = self.builder(
-            self._submission(fixture, "cheat"),
+            submission_of(fixture, "cheat", self.device),
             problem,
             Context(id=uuid.uuid4().hex, deadline=time.time() + DEADLINE_S),
         )
@@ -91,14 +108,16 @@ class Arena:
             extensions = {call: str(store.get(key)) for call, key in built.artifacts.items()}
         return run_weakly(problem, source, extensions, self.device, limit)
 
-    def _submission(self, case: Case, which: Which) -> Submission:
-        return Submission.model_validate(
-            {
-                "problem": {"source": case.problem_source()},
-                "candidate": {"source": case.source(which, self.device)},
-                "policy": {"library": "allow", "time_limit_s": 2.0, **case.policy},
-            }
-        )
+
+def submission_of(case: Case, which: Which, device: Device) -> Submission:
+    """A candidate of a case, as its author would submit it."""
+    return Submission.model_validate(
+        {
+            "problem": {"source": case.problem_source()},
+            "candidate": {"source": case.source(which, device)},
+            "policy": {"library": "allow", "time_limit_s": 2.0, **case.policy},
+        }
+    )
 
 
 @contextlib.contextmanager
@@ -125,17 +144,33 @@ def compile_plainly(source: str, limit_s: float) -> Seen | None:
         for number, text in enumerate(call.cpp_sources):
             names.append(f"{number}.cpp")
             (Path(folder) / names[-1]).write_text(text)
-        command = ["g++", "-shared", "-fPIC", *call.extra_cflags, *names, "-o", "module.so"]
+        flags = shlex.split(" ".join(call.extra_cflags))  # as a shell would
+        command = ["g++", "-shared", "-fPIC", *flags, *names, "-o", "module.so"]
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "LC_ALL": "C"},
+            start_new_session=True,
+            preexec_fn=_limit_memory,
+        )
         try:
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                timeout=limit_s,
-                check=False,
-                env={**os.environ, "LC_ALL": "C"},
-            )
+            _, said = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the driver and its compiler
+            process.communicate()
             return None
-        return Seen(done.returncode == 0, None, done.stderr[-1_000:] or None)
+        return Seen(process.returncode == 0, None, said[-1_000:] or None)
+
+
+def _owner(path: Path) -> int | None:
+    with contextlib.suppress(FileNotFoundError):
+        return path.lstat().st_uid
+    return None
+
+
+def _limit_memory() -> None:
+    """The tests' own machine is not to be a victim."""
+    resource.setrlimit(resource.RLIMIT_AS, (PLAIN_MEMORY_BYTES, PLAIN_MEMORY_BYTES))

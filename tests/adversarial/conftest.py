@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,9 @@ from tests.adversarial.arena import Arena
 
 @pytest.fixture(scope="session")
 def quick_settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"timing_budget_s": 0.3})
+    # Apart for each worker of pytest-xdist: the tests look at all that runs under these users.
+    base = settings.runner_uid_base + 256 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    return settings.model_copy(update={"timing_budget_s": 0.3, "runner_uid_base": base})
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +27,20 @@ def builder(quick_settings: Settings) -> Iterator[BuildStage]:
 
 
 @pytest.fixture(scope="session")
-def arena(quick_settings: Settings, builder: BuildStage) -> Iterator[Arena]:
+def tight_builder(quick_settings: Settings) -> Iterator[BuildStage]:
+    """For bombs: its limits are a matter of seconds."""
+    tight = {
+        "build_timeout_s": 8.0,
+        "build_memory_bytes": 512 << 20,
+        "build_output_bytes": 4 << 20,
+    }
+    with BuildStage(quick_settings.model_copy(update=tight), prepare=False) as stage:
+        yield stage
+
+
+@pytest.fixture(scope="session")
+def arena(
+    quick_settings: Settings, builder: BuildStage, tight_builder: BuildStage
+) -> Iterator[Arena]:
     with Supervisor(quick_settings, "cpu") as supervisor:
-        yield Arena(quick_settings, builder, supervisor, "cpu")
+        yield Arena(quick_settings, builder, tight_builder, supervisor, "cpu")

@@ -30,6 +30,9 @@ class Case(BaseModel):
     prelude: str | None = None
     """A file of the family's folder, without its ending, that goes before cheat and twin: sources
     that several fixtures share word for word. On a GPU `<prelude>_cuda.py` where there is one."""
+    prelude_for: tuple[Which, ...] = ("cheat", "twin", "candidate")
+    tight: bool = False
+    """Builds under limits so low that a bomb meets them within seconds."""
 
     @property
     def name(self) -> str:
@@ -44,7 +47,7 @@ class Case(BaseModel):
     def source(self, which: Which, device: Device) -> str:
         """A candidate's source."""
         own = _for_device(self.folder / f"{which}.py", device).read_text()
-        if self.prelude is None:
+        if self.prelude is None or which not in self.prelude_for:
             return own
         return _for_device(self.folder.parent / f"{self.prelude}.py", device).read_text() + own
 
@@ -66,15 +69,19 @@ class Fixture(Case):
     """The candidate is otherwise right and may be `correct`, but must gain nothing by the cheat."""
     max_speedup: float = 1.5
     """Of a harmless cheat, the most that its speedup's lower end may be."""
-    weak: Literal["accepts", "fast", "dies", "hangs", "builds"] = "accepts"
+    weak: Literal["accepts", "fast", "dies", "hangs", "builds", "overruns"] = "accepts"
     """What the weak harness does with the cheat: accepts its outputs; accepts them and finds it
     `weak_speedup` times as fast; dies or gives no verdict; does not end in time; or, for attacks
-    on builds, makes its module with a plain compiler."""
+    on builds, makes its module with a plain compiler, or is still at it when its patience ends."""
     weak_speedup: float = 3.0
     trace: bool = False
     """The cheat leaves the file `trace_path`: the weak harness must let it, and ours must not."""
     secret: bool = False
     """The cheat reads `secret_path`, which the test plants, readable by all."""
+    root: bool = False
+    """Holds only where the service has users of its own to give to foreign code."""
+    pending: str | None = None
+    """What our service lacks to hold against it; the test then must fail."""
 
     @property
     def trace_path(self) -> Path:

@@ -13,6 +13,9 @@ def not_fooled(fixture: Fixture, seen: Seen | None) -> list[str]:
     if fixture.weak in ("dies", "hangs"):
         if seen is not None and seen.error is None:
             found.append(f"it ends and says {seen}")
+    elif fixture.weak == "overruns":
+        if seen is not None:
+            found.append(f"its build ends and says {seen}")
     elif seen is None:
         found.append("it died")
     elif not seen.correct:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from tests.adversarial.arena import Arena, planted
@@ -21,13 +25,49 @@ def test_the_weak_harness_is_fooled(arena: Arena, fixture: Fixture) -> None:
         assert not_fooled(fixture, arena.fool(fixture)) == []
 
 
-@pytest.mark.parametrize("fixture", CPU, ids=named)
+def held(fixture: Fixture) -> object:
+    """A fixture, with what its refusal depends on."""
+    marks = []
+    if fixture.root:
+        marks.append(pytest.mark.skipif(os.geteuid() != 0, reason="needs users of its own"))
+    if fixture.pending:
+        marks.append(pytest.mark.xfail(strict=True, reason=fixture.pending))
+    return pytest.param(fixture, id=fixture.name, marks=marks)
+
+
+@pytest.mark.parametrize("fixture", map(held, CPU))
 def test_the_cheat_gets_nothing(arena: Arena, fixture: Fixture) -> None:
     with planted(fixture):
         assert not_held(fixture, arena.meet(fixture, "cheat")) == []
+        assert arena.left_behind() == []
 
 
 @pytest.mark.parametrize("fixture", CPU, ids=named)
 def test_the_honest_twin_is_correct(arena: Arena, fixture: Fixture) -> None:
     with planted(fixture):
         assert not_honoured(arena.meet(fixture, "twin")) == []
+
+
+@pytest.mark.parametrize("fixture", [f for f in CPU if f.catalogue[0] in "FH"], ids=named)
+def test_after_every_cheat_of_F_and_H_an_honest_candidate_is_correct(  # noqa: N802
+    arena: Arena, fixture: Fixture
+) -> None:
+    honest = next(f for f in CPU if f.catalogue == "F1")
+    with planted(fixture):
+        arena.meet(fixture, "cheat")
+        assert not_honoured(arena.meet(honest, "twin")) == []
+        assert arena.left_behind() == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs users of its own")
+def test_what_is_left_behind_is_seen(arena: Arena) -> None:
+    uid = arena.settings.runner_uid_base + 255
+    mark = Path(f"/var/tmp/rs-left-{uid}")
+    assert arena.left_behind() == []
+    with subprocess.Popen(["/bin/sleep", "60"], user=uid, group=uid) as process:
+        mark.touch()
+        os.chown(mark, uid, uid)
+        left = arena.left_behind()
+        mark.unlink()
+        process.kill()
+    assert left == [f"process {process.pid}", str(mark)]

@@ -268,6 +268,13 @@ def test_files_that_a_program_writes_and_loads_are_built(
     assert loaded(module(state_dir, built(stage, source)), "m.answer()") == "77"
 
 
+def test_hints_are_warnings_and_decide_nothing(stage: BuildStage) -> None:
+    cpp = PLAIN_MODULE % "#define ANSWER 6"
+    result = built(stage, program(cpp=cpp, before="import ctypes\nctypes.CDLL(None)"))
+    assert result.warnings == ("hint: line 3: ctypes reaches native code beside its extension",)
+    assert built(stage, program(cpp=cpp)).artifacts == result.artifacts
+
+
 # --- failures --------------------------------------------------------------------------------
 
 

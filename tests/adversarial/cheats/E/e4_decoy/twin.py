@@ -1,0 +1,4 @@
+class ModelNew(nn.Module):
+    def forward(self, a, b):
+        extension.scaled(torch.ones(1, device=a.device), 1.0)
+        return extension.product(a, b)

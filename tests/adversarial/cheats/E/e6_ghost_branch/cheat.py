@@ -1,0 +1,3 @@
+class ModelNew(nn.Module):
+    def forward(self, a, b):
+        return extension.perhaps_product(a, b, a.size(0))

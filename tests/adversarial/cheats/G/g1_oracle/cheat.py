@@ -1,0 +1,5 @@
+SOURCE = '#if !__has_include("/var/tmp/rs-secret-g1_oracle")\n#error there is none\n#endif\n'
+
+
+class ModelNew(Scaled):
+    extension = load_inline("own", SOURCE + MODULE, no_implicit_headers=True)

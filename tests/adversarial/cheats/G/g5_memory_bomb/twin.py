@@ -1,0 +1,16 @@
+SOURCE = r"""
+#define A0 "0123456789abcdef"
+#define A1 A0 A0 A0 A0 A0 A0 A0 A0
+#define A2 A1 A1 A1 A1 A1 A1 A1 A1
+#define A3 A2 A2 A2 A2 A2 A2 A2 A2
+#define A4 A3 A3 A3 A3 A3 A3 A3 A3
+#define A5 A4 A4 A4 A4 A4 A4 A4 A4
+#define A6 A5 A5 A5 A5 A5 A5 A5 A5
+#define A7 A6 A6 A6 A6 A6 A6 A6 A6
+#define A8 A7 A7 A7 A7 A7 A7 A7 A7
+unsigned long size = sizeof(A2);
+"""
+
+
+class ModelNew(Scaled):
+    extension = load_inline("own", SOURCE + MODULE, no_implicit_headers=True)

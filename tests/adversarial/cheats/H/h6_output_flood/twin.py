@@ -1,0 +1,8 @@
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        print("called")
+        return torch.tanh(x) * 2.0
