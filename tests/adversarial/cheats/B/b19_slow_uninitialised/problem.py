@@ -5,7 +5,7 @@ import time
 import torch
 from torch import nn
 
-WORKSPACE = 64 << 20
+WORKSPACE = 16 << 20
 
 
 class Model(nn.Module):

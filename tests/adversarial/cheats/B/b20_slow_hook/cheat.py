@@ -7,7 +7,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 
 def wait(module, inputs):
     if type(module).__name__ != "ModelNew":
-        time.sleep(0.02)
+        time.sleep(0.05)
 
 
 register_module_forward_pre_hook(wait)

@@ -7,7 +7,7 @@ from torch import nn
 
 def slow(forward):
     def waits(self, x):
-        time.sleep(0.02)
+        time.sleep(0.05)
         return forward(self, x)
 
     return waits
