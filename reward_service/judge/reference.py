@@ -12,7 +12,7 @@ import operator
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,7 +20,7 @@ from torch import Tensor
 from reward_service.errors import BadProblemError, DeviceError
 from reward_service.judge.accuracy import Precision, comparable, measure, within
 from reward_service.judge.compare import same_bits
-from reward_service.judge.controls import lower_precision, weak_controls
+from reward_service.judge.controls import LowerPrecision, lower_precision, weak_controls
 from reward_service.judge.inputs import InputSource
 from reward_service.judge.memory import Layout
 from reward_service.judge.physics import Work
@@ -42,8 +42,8 @@ REFERENCE_CALL_LIMIT_S = 60.0
 _SLOWDOWN, _SLOWDOWN_S = 5.0, 0.1
 _MAX_DROPPED = 8
 """Parameters of which the dropped-parameter control is tried."""
-_LOWER: dict[Precision, tuple[Literal["tf32", "fp16", "bf16"], ...]] = {
-    "fp32": ("tf32", "fp16", "bf16"),
+_LOWER: dict[Precision, tuple[LowerPrecision, ...]] = {
+    "fp32": ("tf32", "tf32_cut", "fp16", "bf16"),
     "tf32": ("bf16",),
     "fp16": ("bf16",),
     "bf16": (),

@@ -76,8 +76,6 @@ class Fixture(Case):
     weak_speedup: float = 3.0
     trace: bool = False
     """The cheat leaves the file `trace_path`: the weak harness must let it, and ours must not."""
-    pending: str | None = None
-    """What our service lacks to hold against the cheat; the test of that must fail until then."""
     secret: bool = False
     """The cheat reads `secret_path`, which the test plants, readable by all."""
     root: bool = False
