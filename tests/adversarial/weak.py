@@ -2,11 +2,11 @@
 
 One process and one namespace for reference and candidate, seed 42, one draw of inputs for the
 check and one for the clock, a tolerance of 1e-2 that one element in a hundred may miss, a timer
-inside of the process, and no look at the outputs of timed calls. Errors are counted in a tensor (as pygpubench does), the tolerance
-lies in a file beside the candidate (as KernelBench-Hard's), and the verdict leaves the process
-pickled (flashinfer-bench) through a C stream with a nonce (pygpubench); a process that ends with
-status 0 has passed. It must be fooled by every cheat of the suite: one that it catches proves
-nothing.
+inside of the process, and no look at the outputs of timed calls. Errors are counted in a tensor
+(as pygpubench does), the tolerance lies in a file beside the candidate (as KernelBench-Hard's),
+and the verdict leaves the process pickled (flashinfer-bench) through a C stream with a nonce
+(pygpubench); a process that ends with status 0 has passed. It must be fooled by every cheat of the
+suite: one that it catches proves nothing.
 
 Each run forks from a server that has imported torch, so that it takes a fraction of a second.
 """
