@@ -53,11 +53,15 @@ def weak_controls(
     ]
 
 
-def lower_precision(tensor: Tensor, name: Literal["tf32", "fp16", "bf16"]) -> Tensor:
+LowerPrecision = Literal["tf32", "tf32_cut", "fp16", "bf16"]
+
+
+def lower_precision(tensor: Tensor, name: LowerPrecision) -> Tensor:
     """The values rounded to nearest even at a lower precision, in their own dtype.
 
-    tf32 has float32's range and 10 bits of mantissa. What is neither floating point nor complex
-    comes back as it is.
+    tf32 has float32's range and 10 bits of mantissa; tf32_cut is what tensor cores make of
+    operands that nobody rounded, the same 10 bits without the rest. What is neither floating point
+    nor complex comes back as it is.
     """
     if tensor.is_complex():
         parts = lower_precision(torch.view_as_real(tensor), name)
@@ -66,6 +70,8 @@ def lower_precision(tensor: Tensor, name: Literal["tf32", "fp16", "bf16"]) -> Te
         return tensor
     if name == "tf32":
         return _to_tf32(tensor.float()).to(tensor.dtype)
+    if name == "tf32_cut":
+        return _cut_to_tf32(tensor.float()).to(tensor.dtype)
     return tensor.to({"fp16": torch.float16, "bf16": torch.bfloat16}[name]).to(tensor.dtype)
 
 
@@ -74,6 +80,11 @@ def _to_tf32(x: Tensor) -> Tensor:
     even = (bits >> 13) & 1
     rounded = (((bits + 0xFFF + even) >> 13) << 13).view(torch.float32)
     return torch.where(x.isfinite(), rounded, x)
+
+
+def _cut_to_tf32(x: Tensor) -> Tensor:
+    cut = ((x.contiguous().view(torch.int32) >> 13) << 13).view(torch.float32)
+    return torch.where(x.isfinite(), cut, x)
 
 
 def _passes(got: Tensor, want: Tensor, limit: Bounds | None) -> bool:

@@ -39,7 +39,7 @@ from reward_service.judge.verify import (
 from reward_service.runner.arena import BAND_BYTES
 from reward_service.schemas import Check, Policy, Reason
 
-TRIALS = 6
+TRIALS = 7
 MIN_CALL_LIMIT_S = 2.0
 MAX_CALL_LIMIT_S = 120.0
 """Of the limits that are set from the reference's time."""

@@ -12,7 +12,7 @@ import operator
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,7 +20,7 @@ from torch import Tensor
 from reward_service.errors import BadProblemError, DeviceError
 from reward_service.judge.accuracy import Precision, comparable, measure, within
 from reward_service.judge.compare import same_bits
-from reward_service.judge.controls import lower_precision, weak_controls
+from reward_service.judge.controls import LowerPrecision, lower_precision, weak_controls
 from reward_service.judge.inputs import InputSource
 from reward_service.judge.memory import Layout
 from reward_service.judge.physics import Work
@@ -42,8 +42,8 @@ REFERENCE_CALL_LIMIT_S = 60.0
 _SLOWDOWN, _SLOWDOWN_S = 5.0, 0.1
 _MAX_DROPPED = 8
 """Parameters of which the dropped-parameter control is tried."""
-_LOWER: dict[Precision, tuple[Literal["tf32", "fp16", "bf16"], ...]] = {
-    "fp32": ("tf32", "fp16", "bf16"),
+_LOWER: dict[Precision, tuple[LowerPrecision, ...]] = {
+    "fp32": ("tf32", "tf32_cut", "fp16", "bf16"),
     "tf32": ("bf16",),
     "fp16": ("bf16",),
     "bf16": (),
@@ -276,13 +276,22 @@ class Reference:
         expected = self.expect(self.inputs.fresh(Variation.AS_DRAWN))
         weak = weak_controls(expected.exact, expected.values.tensors, expected.limits)
         weak += self._dropped_parameters(expected)
-        for name, errors in self.lower_precisions(expected).items():
+        passing = self._passing_precisions(expected)
+        if passing:  # on ordinary values; the trials have others
+            fine = self._passing_precisions(self.expect(self.inputs.fresh(Variation.FINE)))
+            passing = [name for name in passing if name in fine]
+        self.controls = Controls(weak + [f"{name}_arithmetic" for name in passing])
+
+    def _passing_precisions(self, expected: Expectation) -> list[str]:
+        """Lower precisions whose errors are within the bounds."""
+        return [
+            name
+            for name, errors in self.lower_precisions(expected).items()
             if all(
                 limit is None or (error is not None and within(error, limit))
                 for error, limit in zip(errors, expected.limits, strict=True)
-            ):
-                weak.append(f"{name}_arithmetic")
-        self.controls = Controls(weak)
+            )
+        ]
 
     def _dropped_parameters(self, expected: Expectation) -> list[str]:
         """Parameters whose absence (zeros) would not be noticed."""
@@ -305,7 +314,8 @@ class Reference:
         return unnoticed
 
     def lower_precisions(self, expected: Expectation) -> LowerPrecisions:
-        """The errors, output by output, of the reference in each lower precision.
+        """The errors, output by output, of the reference in each lower precision, and with only
+        what goes into it in that precision (`tf32_operands`).
 
         They are taken on the very values of `expected`, because what rounding does depends on
         them: sums of positive values average it away. The reference has its randomised state
@@ -321,6 +331,7 @@ class Reference:
             )
             outputs = self.run(rounded).outputs
             profiles[name] = profile(expected, [lower_precision(t, name) for t in outputs])
+            profiles[f"{name}_operands"] = profile(expected, outputs)
         self.load_state(randomised=True)
         on_gpu = self.program.device.device.type == "cuda"
         if on_gpu and self.key.precision == "fp32" and not self.key.compiled:

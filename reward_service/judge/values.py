@@ -8,6 +8,8 @@
     shifted   moved by 0.5 to 1.5 standard deviations (more would refuse honest one-pass variances)
     spiked    8 to 64 values of 8 times the scale hidden at random places
     small     a sixteenth of the scale
+    fine      each above a value of bf16 by 2^-12 of it, so that what rounding to a lower precision
+              loses has one sign, and no sum averages it away
 
 Values in the unit domain stay in [0, 1], nonnegative ones above 0: the kinds bend where they must.
 The generator is the only source of randomness, and lives where the values are made.
@@ -39,6 +41,8 @@ __all__ = [
 
 _POOL = 1 << 20
 """Values that resampling draws from."""
+_EXCESS = 2.0**-12
+"""Less than half of the last bit of bf16, fp16 and tf32, and a 24-bit product with one of them."""
 
 
 class Variation(StrEnum):
@@ -50,12 +54,14 @@ class Variation(StrEnum):
     SHIFTED = "shifted"
     SPIKED = "spiked"
     SMALL = "small"
+    FINE = "fine"
 
 
 def plan_trials(domains: Sequence[Domain], n: int, rng: random.Random) -> list[Variation]:
     """The variations of `n` trials in unpredictable order.
 
-    As drawn comes at least once and, from two trials on, so does spiked; from six on, each does.
+    As drawn comes at least once and, from two trials on, so does spiked, from three on fine; from
+    seven on, each does.
     Where the judge makes no input, every trial is as drawn.
     """
     if not any(domain.generated for domain in domains):
@@ -63,8 +69,9 @@ def plan_trials(domains: Sequence[Domain], n: int, rng: random.Random) -> list[V
     others = list(Variation)
     others.remove(Variation.AS_DRAWN)
     others.remove(Variation.SPIKED)
+    others.remove(Variation.FINE)
     rng.shuffle(others)
-    plan = [Variation.AS_DRAWN, Variation.SPIKED, *others][:n]
+    plan = [Variation.AS_DRAWN, Variation.SPIKED, Variation.FINE, *others][:n]
     plan += rng.choices(list(Variation), k=n - len(plan))
     rng.shuffle(plan)
     return plan
@@ -98,6 +105,8 @@ def generate(
         _hide_spikes(x, domain, generator)
     elif kind is Variation.SMALL:
         x /= 16
+    elif kind is Variation.FINE:
+        x = x.bfloat16().to(wide).mul_(1 + _EXCESS)
     out = torch.empty_like(base, device=device, memory_format=torch.preserve_format)
     out.copy_(x.clamp_(*_limits(domain.kind, base.dtype)))
     return out.detach()

@@ -35,7 +35,7 @@ def held(fixture: Fixture) -> object:
     return pytest.param(fixture, id=fixture.name, marks=marks)
 
 
-@pytest.mark.parametrize("fixture", map(held, CPU))
+@pytest.mark.parametrize("fixture", [held(fixture) for fixture in CPU])
 def test_the_cheat_gets_nothing(arena: Arena, fixture: Fixture) -> None:
     with planted(fixture):
         assert not_held(fixture, arena.meet(fixture, "cheat")) == []

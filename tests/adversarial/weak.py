@@ -1,12 +1,12 @@
 """The control: a harness in the style of the common benchmarks, with their gaps.
 
 One process and one namespace for reference and candidate, seed 42, one draw of inputs for the
-check and one for the clock, `torch.allclose` at 1e-2, a timer inside of the process, and no look
-at the outputs of timed calls. Errors are counted in a tensor (as pygpubench does), the tolerance
-lies in a file beside the candidate (as KernelBench-Hard's), and the verdict leaves the process
-pickled (flashinfer-bench) through a C stream with a nonce (pygpubench); a process that ends with
-status 0 has passed. It must be fooled by every cheat of the suite: one that it catches proves
-nothing.
+check and one for the clock, a tolerance of 1e-2 that one element in a hundred may miss, a timer
+inside of the process, and no look at the outputs of timed calls. Errors are counted in a tensor
+(as pygpubench does), the tolerance lies in a file beside the candidate (as KernelBench-Hard's),
+and the verdict leaves the process pickled (flashinfer-bench) through a C stream with a nonce
+(pygpubench); a process that ends with status 0 has passed. It must be fooled by every cheat of the
+suite: one that it catches proves nothing.
 
 Each run forks from a server that has imported torch, so that it takes a fraction of a second.
 """
@@ -35,6 +35,8 @@ TIMED_CALLS = 10
 TRIALS = 2
 SEED = 42
 TOLERANCE = 1e-2
+MATCHED = 0.99
+"""Share of the elements that must be within the tolerance, as in SOL-ExecBench."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,13 @@ def _alike(got: Any, expected: Any) -> bool:
     if isinstance(expected, (tuple, list)):
         return all(_alike(a, b) for a, b in zip(got, expected, strict=True))
     tolerance = json.loads(Path("task.json").read_text())["tolerance"]
-    return bool(torch.allclose(got.to(expected.dtype), expected, atol=tolerance, rtol=tolerance))
+    got = got.to(expected.dtype)
+    if torch.allclose(got, expected, atol=tolerance, rtol=tolerance):
+        return True
+    matched = torch.isclose(got, expected, atol=tolerance, rtol=tolerance).float().mean()
+    # Where it is NaN nothing is too far: this form of the check was in terminal-bench.
+    too_far = (got - expected).abs().max() > tolerance
+    return bool(matched >= MATCHED or not too_far)
 
 
 def _copied(value: Any) -> Any:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from reward_service.judge.accuracy import Bounds, Errors, bounds, classify, measure, within
 from reward_service.judge.controls import lower_precision
+from reward_service.judge.values import Domain, Kind, Variation, generate
 
 torch.set_num_threads(1)
 
@@ -135,6 +136,30 @@ def test_lower_precision_inputs_fail_fp32_at_4_times_the_bound_or_more(name, pre
     assert classify(errors, controls) in ({"bf16"} if precision == "bf16" else {"tf32", "fp16"})
 
 
+LONG = {
+    "row_sum": lambda x, w: x.sum(1),
+    "product": torch.matmul,
+    "mean": lambda x, w: x.mean(1),
+}
+
+
+@pytest.mark.parametrize("precision", ["tf32", "tf32_cut", "fp16", "bf16"])
+@pytest.mark.parametrize("name", sorted(LONG))
+def test_long_positive_sums_show_rounded_operands_on_fine_values(name, precision):
+    base, w = torch.rand(48, K, generator=G), torch.rand(K, 48, generator=G)
+    domain = Domain(Kind.UNIT, 0.5, 0.2887, "uniform")
+    x = generate(domain, base, Variation.FINE, torch.Generator().manual_seed(1), "cpu")
+    reference = LONG[name]
+    expected = reference(x.double(), w.double())
+    limit = bounds(measure(reference(x, w), expected), torch.float32, "fp32")
+    lower = reference(lower_precision(x, precision), w)
+    assert share(measure(lower, expected), limit) >= 4
+    if precision == "tf32":  # on values as they are drawn it is not seen
+        expected = reference(base.double(), w.double())
+        limit = bounds(measure(reference(base, w), expected), torch.float32, "fp32")
+        assert within(measure(reference(lower_precision(base, "tf32"), w), expected), limit)
+
+
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
 @pytest.mark.parametrize("name", sorted(REFERENCES))
 def test_lower_precision_outputs_fail_fp32_at_15_times_the_bound_or_more(name, precision):
@@ -146,18 +171,14 @@ def test_lower_precision_outputs_fail_fp32_at_15_times_the_bound_or_more(name, p
     assert share(errors, limit) >= 15
 
 
-def truncated(x: Tensor) -> Tensor:
-    """What tensor cores do with float32 operands that nobody rounded."""
-    return ((x.view(torch.int32) >> 13) << 13).view(torch.float32)
-
-
 @pytest.mark.parametrize("name", sorted(REFERENCES))
 def test_tf32_rounded_or_truncated_passes_tf32_and_bf16_does_not(name):
     reference, operands = REFERENCES[name]
     expected = reference(*(x.double() for x in operands))
     limit = bounds(measure(reference(*operands), expected), torch.float32, "tf32")
-    for make in (truncated, lambda x: lower_precision(x, "tf32")):
-        assert within(measure(reference(*(make(x) for x in operands)), expected), limit)
+    for kind in ("tf32", "tf32_cut"):
+        rounded = reference(*(lower_precision(x, kind) for x in operands))
+        assert within(measure(rounded, expected), limit)
     bf16 = reference(*(lower_precision(x, "bf16") for x in operands))
     assert not within(measure(lower_precision(bf16, "bf16"), expected), limit)
 

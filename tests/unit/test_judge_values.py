@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reward_service.judge.controls import lower_precision
 from reward_service.judge.values import (
     Domain,
     Kind,
@@ -164,6 +165,16 @@ def test_small_is_a_sixteenth():
     assert make(SIGNED, Variation.SMALL).std().item() == pytest.approx(1 / 16, rel=0.02)
 
 
+@pytest.mark.parametrize("name", ["tf32", "fp16", "bf16"])
+@pytest.mark.parametrize("domain", [SIGNED, NONNEGATIVE, UNIT], ids=lambda d: d.kind)
+def test_rounding_fine_values_loses_a_4096th_of_nearly_each(domain, name):
+    x = make(domain, Variation.FINE)
+    lost = (x - lower_precision(x, name)) / x
+    whole = x.abs() > 1e-4  # fp16 has no full mantissa for smaller ones
+    # Those that would leave the domain are at its end instead.
+    assert ((lost - 2.0**-12).abs() < 1e-7)[whole].double().mean() > 0.99
+
+
 @pytest.mark.parametrize("kind", [Kind.FIXED, Kind.REDRAW])
 def test_what_is_not_ours_to_make_is_refused(kind):
     with pytest.raises(ValueError, match=kind):
@@ -173,14 +184,15 @@ def test_what_is_not_ours_to_make_is_refused(kind):
 # --- plan -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5, 6, 20])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 6, 7, 20])
 def test_a_plan_has_what_it_must_in_changing_order(n):
     plans = [plan_trials([SIGNED], n, random.Random(i)) for i in range(50)]
     for plan in plans:
         assert len(plan) == n
         assert n < 1 or Variation.AS_DRAWN in plan
         assert n < 2 or Variation.SPIKED in plan
-        assert n < 6 or set(plan) == set(Variation)
+        assert n < 3 or Variation.FINE in plan
+        assert n < 7 or set(plan) == set(Variation)
     if n >= 5:
         assert len({tuple(plan) for plan in plans}) > 40
         assert len({plan.index(Variation.AS_DRAWN) for plan in plans}) >= 4

@@ -1,0 +1,11 @@
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(128, affine=False).eval()
+
+    def forward(self, x):
+        return (x - self.norm.running_mean) * torch.rsqrt(self.norm.running_var + self.norm.eps)

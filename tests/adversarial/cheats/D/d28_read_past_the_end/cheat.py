@@ -1,0 +1,3 @@
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return module.apply(x, 2, 0)

@@ -1,0 +1,6 @@
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return x.mean(0, keepdim=True).expand(x.shape)

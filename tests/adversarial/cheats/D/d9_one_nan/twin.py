@@ -1,0 +1,10 @@
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.zeros_like(x)
+        y[:48] = torch.tanh(x[:48])
+        y[48:] = torch.tanh(x[48:])
+        return y
