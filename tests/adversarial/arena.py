@@ -31,6 +31,8 @@ WEAK_LIMIT_S = 20.0
 HANG_S = 4.0
 """Patience of the weak harness with a cheat that is to hang it."""
 DEADLINE_S = 120.0
+TIGHT = {"build_timeout_s": 8.0, "build_memory_bytes": 512 << 20, "build_output_bytes": 4 << 20}
+"""For bombs: limits that are a matter of seconds."""
 PLAIN_MEMORY_BYTES = 4 << 30
 """Of the plain compiler that attacks on builds must beat."""
 
@@ -107,6 +109,18 @@ class Arena:
             store = open_store(self.settings)
             extensions = {call: str(store.get(key)) for call, key in built.artifacts.items()}
         return run_weakly(problem, source, extensions, self.device, limit)
+
+
+@contextlib.contextmanager
+def open_arena(settings: Settings, device: Device) -> Iterator[Arena]:
+    """Our service, with shorter measurements than usual."""
+    quick = settings.model_copy(update={"timing_budget_s": 0.3})
+    with (
+        BuildStage(quick) as builder,
+        BuildStage(quick.model_copy(update=TIGHT), prepare=False) as tight_builder,
+        Supervisor(quick, "cpu" if device == "cpu" else "cuda:0") as supervisor,
+    ):
+        yield Arena(quick, builder, tight_builder, supervisor, device)
 
 
 def submission_of(case: Case, which: Which, device: Device) -> Submission:
