@@ -6,7 +6,7 @@ SOURCE = r"""
 #include <ATen/cuda/CUDAContext.h>
 
 constexpr int THREADS = 128;
-constexpr unsigned long long NANOSECONDS = 5000000;
+constexpr unsigned long long NANOSECONDS = 20000000;
 
 __device__ unsigned long long now() {
     unsigned long long ns;

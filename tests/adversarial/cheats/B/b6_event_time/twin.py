@@ -18,5 +18,5 @@ torch.cuda.Event.elapsed_time = counted
 
 class ModelNew(nn.Module):
     def forward(self, x):
-        time.sleep(0.005)
+        time.sleep(0.02)
         return torch.tanh(x) * 2.0

@@ -13,7 +13,7 @@ class ModelNew(nn.Module):
     def forward(self, x):
         global hidden
         begun = clock_ns()
-        time.sleep(0.005)
+        time.sleep(0.02)
         y = torch.tanh(x) * 2.0
         hidden += clock_ns() - begun
         return y

