@@ -1,7 +1,7 @@
 """Watching on a GPU: every kernel and copy of the device, by CUPTI, whatever started it.
 
-All is recorded; what came before the call is thrown away, and so is the window's own flushing of
-the cache, which comes first after that.
+All is recorded; what came before the call is thrown away, and so is what the window itself has the
+device do ahead of the call, which comes first after that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from reward_service.runner.cupti import Cupti
 from reward_service.runner.intervals import Union
 from reward_service.runner.watch import MAX_CALLS, Tally
-from reward_service.runner.window import FLUSHES, Window
+from reward_service.runner.window import AHEAD, Window
 
 _COPY_KERNELS = re.compile(r"direct_copy_kernel|FillFunctor|CatArrayBatchedCopy")
 """Kernels of torch that only copy or fill."""
@@ -40,7 +40,7 @@ class CudaWatch:
         window.synchronize()
         self.cupti.take()
         result, ns = window.time(call)
-        records = self.cupti.take()[FLUSHES:]
+        records = self.cupti.take()[AHEAD:]
         found = Tally(Union((r.start, r.end) for r in records).length, len(records))
         for record in records:
             is_copy = record.kind == "copy" or _COPY_KERNELS.search(record.name)

@@ -25,6 +25,8 @@ FLUSHES = 4
 """How often it is written ahead of each call: 0.3 ms of device work on an H200, long enough for
 the host to have launched the call by the time that the device reaches it. With half of that, one
 call in five of a 16 us product was launched too late, and seemed to take 20 to 80 us."""
+AHEAD = FLUSHES + 1
+"""What the window has a GPU do ahead of the call: flush, and poison shared memory."""
 POISON_ONE_IN = 4
 """All free memory of a GPU is poisoned ahead of one call in so many: listing it takes about as long
 as everything else that prepares a call."""

@@ -18,9 +18,12 @@ __global__ void exact(const float* x, float* y, int n) {
 torch::Tensor apply(torch::Tensor x, bool approximately) {
   auto y = torch::empty_like(x);
   int n = x.numel();
-  auto kernel = approximately ? approximate : exact;
-  kernel<<<(n + 255) / 256, 256, 0, at::cuda::getCurrentCUDAStream()>>>(
-      x.data_ptr<float>(), y.data_ptr<float>(), n);
+  auto stream = at::cuda::getCurrentCUDAStream();
+  const float* in = x.data_ptr<float>();
+  if (approximately)
+    approximate<<<(n + 255) / 256, 256, 0, stream>>>(in, y.data_ptr<float>(), n);
+  else
+    exact<<<(n + 255) / 256, 256, 0, stream>>>(in, y.data_ptr<float>(), n);
   return y;
 }
 """
