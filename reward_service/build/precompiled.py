@@ -26,6 +26,7 @@ import re
 import secrets
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,10 +34,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from reward_service.build.toolchain import Toolchain, isystem
 from reward_service.errors import InfrastructureError
+from reward_service.sandbox import tethered
 
 HEADERS = Path(__file__).with_name("headers")
 """Our own C++ headers and stand-ins for those of others; see `headers/README.md`."""
@@ -46,6 +48,12 @@ _LACKING = "lacking.txt"
 Kind = Literal["cpu", "cuda"]
 
 _MAKE_S = 600.0
+_TETHERED = str(Path(tethered.__file__))
+_KILLED = re.compile(
+    r"signal terminated program|Killed|Terminated|out of memory|No space left|"
+    r"unable to execute command"
+)
+"""A compiler that did not get to say whether a header can be made."""
 _MOST = 16
 """Headers below one root, past which none is made for unusual flags: each takes up to 450 MB."""
 _NEUTRAL = re.compile(
@@ -114,7 +122,8 @@ class Precompiled:
     _wanted: dict[str, Header] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _maker: threading.Thread | None = None
-    _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
+    _running: set[BinaryIO] = field(default_factory=set)
+    """Whatever holds one of these runs; see `tethered`."""
     _closed: bool = False
 
     @cached_property
@@ -223,8 +232,8 @@ class Precompiled:
         """End what is being made."""
         with self._guard:
             self._closed = True
-            for process in self._running:
-                process.kill()
+            for tether in self._running:
+                tether.close()
         if self._maker is not None:
             self._maker.join()
 
@@ -328,32 +337,34 @@ class Precompiled:
         with self._guard:
             if self._closed:
                 return False
+            out, into = os.pipe()
+            tether = os.fdopen(into, "wb")
             process = subprocess.Popen(
-                [*argv, "-o", str(new / name)],
+                [sys.executable, "-I", "-S", _TETHERED, str(out), *argv, "-o", str(new / name)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
+                pass_fds=[out],
                 cwd=new,
                 env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TMPDIR": str(new)},
             )
-            self._running.add(process)
+            os.close(out)
+            self._running.add(tether)
         try:
             told, _ = process.communicate(timeout=_MAKE_S)
         finally:
-            process.kill()
             with self._guard:
-                self._running.discard(process)
+                self._running.discard(tether)
+                tether.close()
+            process.wait()
         meta = new / "meta.json"
-        if process.returncode < 0:
-            meta.unlink(missing_ok=True)  # killed: nothing is known
+        log = told.decode(errors="replace")
+        if process.returncode > 128 or _KILLED.search(log):
+            meta.unlink(missing_ok=True)  # nothing is known
             return False
         path = new / name
         made = process.returncode == 0 and path.is_file() and not path.is_symlink()
-        how = {
-            "made": made,
-            "seconds": time.monotonic() - begun,
-            "log": told.decode(errors="replace")[-4000:],
-        }
+        how = {"made": made, "seconds": time.monotonic() - begun, "log": log[-4000:]}
         meta.write_text(json.dumps(how))
         return made
 

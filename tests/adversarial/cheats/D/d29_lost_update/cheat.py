@@ -5,7 +5,7 @@ from torch import nn
 
 
 class ModelNew(nn.Module):
-    """Two threads add their halves; from the third call on both read the sum before either writes."""
+    """Two threads add their halves; from the third call on both read before either writes."""
 
     def __init__(self):
         super().__init__()
