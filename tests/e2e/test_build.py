@@ -32,7 +32,7 @@ from reward_service.settings import Settings
 ROOT = os.geteuid() == 0
 LEVEL = "standard" if ROOT else "reduced"
 # Apart for each worker of pytest-xdist: the tests look at all that runs under these users.
-UID_BASE = 58_000 + 256 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+UID_BASE = 62_000 + 256 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
 root = pytest.mark.skipif(not ROOT, reason="needs root")
 nvcc = pytest.mark.skipif(
     not (shutil.which("nvcc") or Path("/usr/local/cuda/bin/nvcc").exists()), reason="needs nvcc"

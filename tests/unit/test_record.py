@@ -20,7 +20,7 @@ HEAD = "from torch.utils.cpp_extension import load_inline\n"
 
 @pytest.fixture(scope="module")
 def boxes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boxes]:
-    with Boxes.prepare(tmp_path_factory.mktemp("state"), 58_400) as boxes:
+    with Boxes.prepare(tmp_path_factory.mktemp("state"), 61_400) as boxes:
         yield boxes
 
 

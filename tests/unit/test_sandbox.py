@@ -48,7 +48,7 @@ def alive(pid: int) -> bool:
 
 @pytest.fixture
 def pool() -> UidPool:
-    return UidPool(58_000)
+    return UidPool(61_000)
 
 
 @pytest.fixture
@@ -172,9 +172,9 @@ def test_require_names_the_layer_and_the_setting() -> None:
 def test_confinement_uses_what_holds_and_no_more(tmp_path: Path) -> None:
     layers = dict.fromkeys(isolation.LAYERS, True)
     full = isolation.Isolation("standard", layers)
-    assert full.confinement(58_000, LIMITS, tmp_path).chosen == confinement_module.LAYERS
+    assert full.confinement(61_000, LIMITS, tmp_path).chosen == confinement_module.LAYERS
     docker = isolation.Isolation("reduced", layers | {"network": False, "mounts": False})
-    chosen = docker.confinement(58_000, LIMITS, tmp_path).chosen
+    chosen = docker.confinement(61_000, LIMITS, tmp_path).chosen
     assert chosen == {"ipc", "landlock", "seccomp"}
     laptop = isolation.Isolation("reduced", layers | {"uid": False, "landlock": False})
     assert laptop.confinement(None, LIMITS, tmp_path) == Confinement(
@@ -460,14 +460,14 @@ def test_leases_are_distinct_and_come_back(pool: UidPool) -> None:
 
 @root
 def test_a_full_pool_says_so(tmp_path: Path) -> None:
-    pool = UidPool(58_200, tmp_path, size=1)
+    pool = UidPool(61_200, tmp_path, size=1)
     with pool.lease(), pytest.raises(InfrastructureError, match="all 1 user ids"), pool.lease():
         pass
 
 
 @root
 def test_a_dead_holder_frees_its_slot(tmp_path: Path) -> None:
-    pool = UidPool(58_200, tmp_path, size=1)
+    pool = UidPool(61_200, tmp_path, size=1)
     read, write = os.pipe()
     holder = os.fork()
     if holder == 0:
@@ -480,7 +480,7 @@ def test_a_dead_holder_frees_its_slot(tmp_path: Path) -> None:
     os.kill(holder, signal.SIGKILL)
     os.waitpid(holder, 0)
     with pool.lease() as uid:
-        assert uid == 58_200
+        assert uid == 61_200
     os.close(read)
     os.close(write)
 
@@ -616,13 +616,13 @@ def test_a_forked_child_of_a_process_with_torch_is_confined_in_milliseconds(
 
 
 def test_boxes_remove_what_the_dead_left_and_nothing_else(tmp_path: Path) -> None:
-    with Boxes.prepare(tmp_path, 58_000) as living:
+    with Boxes.prepare(tmp_path, 61_000) as living:
         abandoned = living.folder.parent / "abandoned"
         (abandoned / "inner").mkdir(parents=True)
         (abandoned / "lock").write_text("")
         unknown = living.folder.parent / "unknown"
         unknown.mkdir()
-        with Boxes.prepare(tmp_path, 58_000) as other:
+        with Boxes.prepare(tmp_path, 61_000) as other:
             assert living.folder.exists()
             assert other.folder.exists()
             assert not abandoned.exists()
@@ -632,7 +632,7 @@ def test_boxes_remove_what_the_dead_left_and_nothing_else(tmp_path: Path) -> Non
 
 
 def test_a_box_has_a_scratch_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
-    with Boxes.prepare(tmp_path, 58_000) as boxes:
+    with Boxes.prepare(tmp_path, 61_000) as boxes:
         with boxes.open(LIMITS) as one, boxes.open(LIMITS) as two:
             assert one.scratch is not None
             assert one.scratch != two.scratch
