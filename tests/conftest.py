@@ -9,12 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from reward_service.devices.detect import device_names
 from reward_service.findings import Built, Context, Judgement
 from reward_service.schemas import BuildReport, Submission
 from reward_service.settings import Settings
 from reward_service.worker.supervisor import Supervisor
 
 Judge = Callable[..., Judgement]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a GPU where there is none."""
+    if not device_names():
+        skip = pytest.mark.skip(reason="no CUDA device")
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from reward_service.build.stage import BuildStage
-from reward_service.devices.detect import device_names
 from reward_service.findings import Built, Context, Finding, Judgement
 from reward_service.problems.library import ProblemLibrary
 from reward_service.schemas import Submission
@@ -26,15 +25,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 _BUILDERS = os.cpu_count() or 1
 
 Evaluate = Callable[[str, Path], Judgement | Finding]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a GPU where there is none."""
-    if not device_names():
-        skip = pytest.mark.skip(reason="no CUDA device")
-        for item in items:
-            if item.get_closest_marker("gpu"):
-                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")
