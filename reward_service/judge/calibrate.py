@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from reward_service.errors import DeviceError
 from reward_service.judge.program import Program
 from reward_service.judge.reference import Reference
 from reward_service.judge.statistics import NoiseFloor, StopRule
@@ -27,6 +28,10 @@ _MARGIN = 2.0
 """On the resolution. Without it an honest kernel was refused on an H200: its calls took 16 us more
 than claimed, twice, where the rounds of calibration had differed by 10 us."""
 _CALL_LIMIT_S = 30.0
+_TRIES = 3
+_COARSEST = Resolution(window_s=2e-3, whole_s=5e-3)
+"""A coarser clock than this, as a busy host gives it, would let hidden work pay: at 4 ms a stopped
+clock was worth a speedup of 3. Usual are 0.1 and 0.2 ms."""
 
 _PROGRAM = """
 import torch
@@ -77,7 +82,28 @@ def calibrate(
     directory: str,
     progress: Callable[[str], None],
 ) -> Calibration:
-    """Run the A/A pairs of every program."""
+    """Run the A/A pairs of every program, again where the host was too busy.
+
+    Raises DeviceError where it stays so.
+    """
+    for _ in range(_TRIES):
+        found = _calibrate_once(reference_of, new_candidate, directory, progress)
+        seen = found.resolution
+        if seen.window_s <= _COARSEST.window_s and seen.whole_s <= _COARSEST.whole_s:
+            return found
+        progress("the host was busy: calibrating again")
+    raise DeviceError(
+        f"this host is too busy to judge on: calls of two equal programs differ by "
+        f"{seen.window_s * 1e3:.1f} ms that nothing accounts for"
+    )
+
+
+def _calibrate_once(
+    reference_of: Callable[[str], Reference],
+    new_candidate: Callable[[], Program],
+    directory: str,
+    progress: Callable[[str], None],
+) -> Calibration:
     points: dict[float, float] = {}
     window_s = whole_s = _LEAST_RESOLUTION_S
     for number, source in enumerate(PROGRAMS):

@@ -27,7 +27,7 @@ from reward_service.worker.supervisor import CANDIDATE_SLOTS, Supervisor
 from tests.adversarial.fixture import Case, Device, Fixture, Which
 from tests.adversarial.weak import Seen, run_weakly
 
-WEAK_LIMIT_S = 20.0
+WEAK_LIMIT_S = 60.0
 HANG_S = 4.0
 """Patience of the weak harness with a cheat that is to hang it."""
 DEADLINE_S = 120.0
