@@ -22,6 +22,8 @@ def on_each_device(*, held: bool) -> list[object]:
     for fixture in fixtures():
         for device in fixture.devices:
             marks = [pytest.mark.gpu] if device == "cuda" else []
+            if fixture.seen != "public":
+                marks.append(pytest.mark.thorough)
             if held and fixture.root:
                 marks.append(pytest.mark.skipif(os.geteuid() != 0, reason="needs users of its own"))
             if held and fixture.pending:
