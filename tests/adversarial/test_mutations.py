@@ -42,7 +42,7 @@ TILE = 32
 
 
 def ran(outputs: list[Tensor]) -> Run:
-    return Run(Call(0.0, 0.0, 0.0, 0, 0.0), outputs, [], [])
+    return Run(Call(0.0, 0.0, 0.0, 0, 0, 0.0), outputs, [], [])
 
 
 def exact(shape: list[int], dtype: torch.dtype, scale: float, g: torch.Generator) -> Tensor:
@@ -124,7 +124,7 @@ class PlayedRunner:
         claimed = int(digest(self.outputs))
         self.late(self.outputs[0])
         Layout.of(TensorSpec.of(y) for y in self.outputs).write(self.memory, self.outputs)
-        return Call(1e-3, 1e-3, 1e-3, claimed, 1e-3)
+        return Call(1e-3, 1e-3, 1e-3, claimed, 0, 1e-3)
 
     def failure(self, reason: Reason, message: str) -> CandidateError:
         return CandidateError(reason, message)

@@ -39,7 +39,7 @@ quietly = settings(derandomize=True, deadline=None, max_examples=100)
 
 
 def run(outputs: list[Tensor], inputs: list[Tensor] = [], state: list[Tensor] = []) -> Run:  # noqa: B006
-    return Run(Call(0.0, 0.0, 0.0, 0, 0.0), outputs, inputs, state)
+    return Run(Call(0.0, 0.0, 0.0, 0, 0, 0.0), outputs, inputs, state)
 
 
 def widened(y: Tensor) -> Tensor:
