@@ -92,12 +92,12 @@ def meetings(
         with BuildStage(settings, progress=print):
             build_all(settings, chosen, innocent, device)
         arena = stack.enter_context(open_arena(settings, device))
-        fooled = [not_fooled_all(arena, chosen)] if device == "cuda" else []
-        for number, fixture in enumerate(chosen):
+        at_once = WEAK_AT_ONCE if device == "cuda" else 1
+        weak = not_fooled_all(arena, chosen, at_once)
+        for fixture, complaints in zip(chosen, weak, strict=True):
             if time.monotonic() > deadline:
                 return
-            weak = fooled[0][number] if fooled else weakly(arena, fixture)
-            yield meet(arena, fixture, weak, repeat)
+            yield meet(arena, fixture, complaints, repeat)
         for kernel in innocent:
             if time.monotonic() > deadline:
                 return
@@ -132,9 +132,9 @@ def weakly(arena: Arena, fixture: Fixture) -> list[str]:
         return not_fooled(fixture, arena.fool(fixture))
 
 
-def not_fooled_all(arena: Arena, chosen: Sequence[Fixture]) -> list[list[str]]:
-    """The same for all, several at once."""
-    with ThreadPoolExecutor(WEAK_AT_ONCE) as threads:
+def not_fooled_all(arena: Arena, chosen: Sequence[Fixture], at_once: int) -> list[list[str]]:
+    """The same for all."""
+    with ThreadPoolExecutor(at_once) as threads:
         return list(threads.map(lambda fixture: weakly(arena, fixture), chosen))
 
 

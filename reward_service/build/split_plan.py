@@ -49,14 +49,14 @@ class Plan:
         self.compiler = header.compiler
         self._arch, self._module = flags.target(arch), module
         self._before = stock.preamble(call)
-        self.own = {name: len(self._before.get(name, ())) for name in stock.own_sources(call)}
+        self.texts = stock.own_sources(call)
+        """What the device passes read, by the candidate's names."""
+        self.own = {name: len(self._before.get(name, ())) for name in self.texts}
         """Of each of the candidate's files, the lines of ours ahead of its own in a stock build."""
         self.unsuitable: str | None = None
         """Why there are no host passes; the device passes may still find an error."""
         self.merged = False
         """Whether main.cpp is compiled at the end of cuda.cu's host text."""
-        self.texts = stock.own_sources(call)
-        """What the device passes read, by the candidate's names."""
         own = {name for name, _ in call.headers}
         host = dict(self.texts)
         if call.with_cuda:

@@ -46,7 +46,7 @@ class CallMemory:
 
     @property
     def inputs(self) -> list[Tensor]:
-        """The tensors that calls are given."""
+        """Where the values of calls lie."""
         return self.arena.tensors
 
     def bind(
@@ -111,12 +111,15 @@ class CallMemory:
         """Arguments with values that no call is judged by."""
         return unflatten(self.tree, [old.clone() for old in self.old])
 
+    def inputs_for(self, mode: Mode) -> list[Tensor]:
+        """The tensors that calls in a mode are given."""
+        if mode is Mode.DOUBLE:
+            return [t.double() if t.is_floating_point() else t for t in self.inputs]
+        return self.inputs
+
     def arguments(self, mode: Mode) -> Any:
         """The arguments of a call."""
-        inputs = self.inputs
-        if mode is Mode.DOUBLE:
-            inputs = [t.double() if t.is_floating_point() else t for t in inputs]
-        return unflatten(self.tree, inputs)
+        return unflatten(self.tree, self.inputs_for(mode))
 
     def check(self, result: Any, mode: Mode) -> list[Tensor]:
         """The tensors of a result that has the expected structure."""

@@ -63,7 +63,9 @@ class Runner:
         self.library: set[str] = set()
         """Operators that there were before the program; on a GPU nobody asks."""
         self.watch: Watch | None = None
-        self.watching = False
+        """Opened once: a process may have one of these in all its life."""
+        self.watching: Watch | None = None
+        """The same while calls are watched."""
 
     # --- over the channel ------------------------------------------------------------------
 
@@ -239,14 +241,15 @@ class Runner:
         model = self.models[Mode.WORKING]
         given = [self.calls.inputs[index] for index in generated]
         given += [tensor for _, tensor in named_state(model)]
-        plain = getattr(model, "_orig_mod", model)
         seed_all(0)
-        count = multiplications(lambda: plain(*self.calls.arguments(Mode.WORKING)), given)
+        count = multiplications(
+            lambda: uncompiled(model)(*self.calls.arguments(Mode.WORKING)), given
+        )
         self._restore_state()
         shares = [0.0] * len(self.calls.inputs)
         double = self.models.get(Mode.DOUBLE)
         if reads and double is not None:
-            wide = [t.double() if t.is_floating_point() else t for t in self.calls.inputs]
+            wide = self.calls.inputs_for(Mode.DOUBLE)
             shares = shares_read(lambda leaves: double(*unflatten(self.calls.tree, leaves)), wide)
             self._restore_state()
         return {"multiplications": count, "shares": [shares[index] for index in generated]}
@@ -268,14 +271,14 @@ class Runner:
         """From now on, note what the time of each call goes to."""
         if self.watch is None:
             self.watch = open_watch(self.window.device, self.registered, self.library)
-        self.watching = True
+        self.watching = self.watch
         return {}
 
     def activities(self, memories: list[SharedMemory]) -> dict[str, Any]:
         """What was noted; ends the watch."""
-        assert self.watch is not None
-        self.watching = False
-        return {"calls": self.watch.report()}
+        assert self.watching is not None
+        watch, self.watching = self.watching, None
+        return {"calls": watch.report()}
 
     # --- over the page ---------------------------------------------------------------------
 
@@ -308,8 +311,8 @@ class Runner:
             gc.collect(0 if number % _FULL_COLLECTION_EVERY else 2)
             if words.renew:
                 self.calls.allocate()
-            if self.watch is not None and self.watching:
-                self.watch.prepare()
+            if self.watching is not None:
+                self.watching.prepare()
             if mode is Mode.WORKING:
                 self._warm_up()
             if words.restore:
@@ -363,8 +366,8 @@ class Runner:
         self.page.words.status = Status[described["kind"]]
 
     def _time(self, call: Callable[[], Any]) -> tuple[Any, int]:
-        if self.watch is not None and self.watching:
-            return self.watch.time(self.window, call)
+        if self.watching is not None:
+            return self.watching.time(self.window, call)
         return self.window.time(call)
 
     def _call(self, mode: Mode) -> Any:
@@ -438,8 +441,13 @@ def double_twin(model: nn.Module) -> nn.Module | None:
 
 def named_state(model: nn.Module) -> list[tuple[str, Tensor]]:
     """Parameters and buffers by name, each tensor once."""
-    model = getattr(model, "_orig_mod", model)
+    model = uncompiled(model)
     return [*model.named_parameters(), *model.named_buffers()]
+
+
+def uncompiled(model: nn.Module) -> nn.Module:
+    """The model that torch.compile was given, or the model itself."""
+    return cast(nn.Module, getattr(model, "_orig_mod", model))
 
 
 def export(memory: SharedMemory, tensors: list[Tensor], offsets: list[int]) -> None:
