@@ -139,18 +139,17 @@ class Evaluation:
             for key, path in self.job.extensions.items()
         }
         try:
-            self.strict = load(self.candidate, self._loading, reference)
+            self.match = load(self.candidate, self._loading, reference)
         except CandidateError as error:
             if error.reason is Reason.EXCEPTION:
                 raise CandidateFailedError(Finding(Reason.LOAD_FAILED, error.message)) from error
             raise
         if reference.seeded_state:
-            how = "loaded strictly" if self.strict else "constructed under one seed only"
-            self._check("state", True, parameters=how)
-            if not self.strict:
+            self._check("state", True, parameters=_HOW[self.match.how if self.match else None])
+            if self.match is None:
                 self.warnings.append(
-                    "the candidate's parameters have other names or shapes than the "
-                    "reference's: both were constructed under one seed, and no more"
+                    "the candidate keeps its parameters in another form than the reference: both "
+                    "were constructed under one seed, and what that makes 0 or 1 could be left out"
                 )
 
     def _try_values(self) -> None:
@@ -211,10 +210,9 @@ class Evaluation:
         """Inputs and state as the call left them."""
         precision = self.job.policy.precision
         finding = verify_inputs(run, expected, precision)
-        if finding is None and self.strict:
+        if finding is None and self.match is not None:
             names = [name for name, _ in self.candidate.state]
-            order = self.reference.state_order(names)
-            finding = verify_state(run, expected, names, order, precision)
+            finding = verify_state(run, expected, names, self.match.places, precision)
         return finding
 
     def _call(self, program: Program, expected: Expectation, *, everything: bool) -> Run:
@@ -377,6 +375,11 @@ class Evaluation:
             self.stages[name] = time.perf_counter() - start
 
 
+_HOW = {
+    "name": "loaded strictly",
+    "value": "loaded, found by their seeded values",
+    None: "constructed under one seed only",
+}
 _CHECK_OF = {
     Reason.MISMATCH: "outputs",
     Reason.NONFINITE: "outputs",

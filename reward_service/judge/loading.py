@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from reward_service.judge.program import Program
 from reward_service.judge.reference import Reference
+from reward_service.judge.weights import Match, match
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,12 @@ class Loading:
     """Whether its modules are to have no effect."""
 
 
-def load(program: Program, loading: Loading, reference: Reference) -> bool:
-    """Load, construct and bind a candidate; whether it took the reference's randomised state,
-    which it does where names and shapes agree. Raises `RunnerError`."""
+def load(program: Program, loading: Loading, reference: Reference) -> Match | None:
+    """Load, construct and bind a candidate, and give it the reference's randomised state.
+
+    Returns which of its state is which of the reference's; where there is no such match, both
+    keep what seeded construction made. Raises `RunnerError`.
+    """
     limit = loading.limit_s
     program.ask("numerics", limit, allow_tf32=loading.allow_tf32)
     program.ask(
@@ -46,14 +50,11 @@ def load(program: Program, loading: Loading, reference: Reference) -> bool:
         double=False,
         compiled=False,
     )
-    strict = _layout_of(program) == _layout_of(reference.program)
-    reference.load_state(randomised=strict)
-    if strict and reference.random_state:
-        program.write_named_state(reference.named_random_state())
+    found = match(program, reference.program, reference.seeded_state)
+    if found is None:
+        reference.use_state(reference.seeded_state)
+    else:
+        reference.use_state(found.tied(reference.random_state))
+        program.write_state(found.of(reference.state))
     reference.bind(program)
-    return strict
-
-
-def _layout_of(program: Program) -> list[tuple[str, tuple[int, ...], str]]:
-    """Names, shapes and dtypes of a program's state; sorted, since order means nothing."""
-    return sorted((name, spec.shape, spec.dtype) for name, spec in program.state)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,15 +124,13 @@ class Program:
 
     def write_state(self, tensors: Sequence[Tensor]) -> None:
         """Replace parameters and buffers."""
+        if not tensors:
+            return
         layout = Layout.of(item for _, item in self.state)
         memory = SharedMemory.create(layout.end)
         layout.write(memory, tensors)
         self.client.request("load_state", SETUP_LIMIT_S, memory, offsets=list(layout.offsets))
         memory.close()
-
-    def write_named_state(self, tensors: Mapping[str, Tensor]) -> None:
-        """Replace parameters and buffers by name."""
-        self.write_state([tensors[name] for name, _ in self.state])
 
     def draw(self, seed: int) -> tuple[dict[str, Any], list[Tensor]]:
         """What `get_inputs()` returns under a seed: its tree, and its tensors."""

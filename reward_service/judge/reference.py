@@ -39,6 +39,8 @@ from reward_service.runner.page import Mode
 from reward_service.schemas import Reason
 
 REFERENCE_CALL_LIMIT_S = 60.0
+COMPILE_LIMIT_S = 240.0
+"""Of the first call where the baseline is `compile`; below the supervisor's patience."""
 _SLOWDOWN, _SLOWDOWN_S = 5.0, 0.1
 _MAX_DROPPED = 8
 """Parameters of which the dropped-parameter control is tried."""
@@ -180,7 +182,8 @@ class Reference:
         inputs = Layout.of(TensorSpec.of(tensor) for tensor in self.inputs.base)
         self._fits(inputs.end)
         self.program.bind(self.tree, inputs, self.inputs.fresh(Variation.AS_DRAWN))
-        working = self.program.ask("probe", REFERENCE_CALL_LIMIT_S, mode=int(Mode.WORKING), seed=1)
+        limit = COMPILE_LIMIT_S if self.key.compiled else REFERENCE_CALL_LIMIT_S
+        working = self.program.ask("probe", limit, mode=int(Mode.WORKING), seed=1)
         specs = self.program.read_specs(working["tensors"])
         if not specs or total_bytes(specs) == 0:
             raise BadProblemError("forward() returns no tensor, or only empty ones")
@@ -242,7 +245,7 @@ class Reference:
             randomise_state(name, tensor, self.generator)
             for (name, _), tensor in zip(self.program.state, self.seeded_state, strict=True)
         ]
-        self.load_state(randomised=True)
+        self.use_state(self.random_state)
 
     def _check_calls(self) -> None:
         values = self.inputs.fresh(Variation.AS_DRAWN)
@@ -318,21 +321,20 @@ class Reference:
         what goes into it in that precision (`tf32_operands`).
 
         They are taken on the very values of `expected`, because what rounding does depends on
-        them: sums of positive values average it away. The reference has its randomised state
-        afterwards.
+        them: sums of positive values average it away. The reference has its state again afterwards.
         """
         if not self.has_double or all(limit is None for limit in expected.limits):
             return {}
         profiles: LowerPrecisions = {}
         for name in _LOWER[self.key.precision]:
-            self.program.write_state([lower_precision(t, name) for t in self.random_state])
+            self.program.write_state([lower_precision(t, name) for t in self.state])
             rounded = Values.of(
                 [lower_precision(t, name) for t in expected.values.tensors], expected.values.seed
             )
             outputs = self.run(rounded).outputs
             profiles[name] = profile(expected, [lower_precision(t, name) for t in outputs])
             profiles[f"{name}_operands"] = profile(expected, outputs)
-        self.load_state(randomised=True)
+        self.program.write_state(self.state)
         on_gpu = self.program.device.device.type == "cuda"
         if on_gpu and self.key.precision == "fp32" and not self.key.compiled:
             profiles |= self._tensor_cores(expected)
@@ -358,11 +360,10 @@ class Reference:
 
     # --- in use ----------------------------------------------------------------------------
 
-    def load_state(self, *, randomised: bool) -> None:
-        """Give the reference its randomised state, or the one that seeded construction made."""
-        state = self.random_state if randomised else self.seeded_state
-        if state:
-            self.program.write_state(state)
+    def use_state(self, state: Sequence[Tensor]) -> None:
+        """Give the reference a state, from which every call starts."""
+        self.state = list(state)
+        self.program.write_state(self.state)
 
     def run(
         self,
@@ -385,16 +386,6 @@ class Reference:
             everything=everything,
             renew=renew,
         )
-
-    def named_random_state(self) -> dict[str, Tensor]:
-        """The randomised state by name."""
-        names = [name for name, _ in self.program.state]
-        return dict(zip(names, self.random_state, strict=True))
-
-    def state_order(self, names: Sequence[str]) -> list[int]:
-        """Where each of `names` is in the reference's state."""
-        places = {name: place for place, (name, _) in enumerate(self.program.state)}
-        return [places[name] for name in names]
 
     def shape_for(self, candidate: Program) -> CallShape:
         """The shape of a candidate's calls: the reference's, with the candidate's own state."""

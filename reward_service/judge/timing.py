@@ -16,7 +16,13 @@ from typing import Literal
 
 from reward_service.errors import DeviceError
 from reward_service.findings import Finding
-from reward_service.judge.clock import MIN_CALLS, ClockEvidence, disagreement, export_delay
+from reward_service.judge.clock import (
+    MIN_CALLS,
+    ClockEvidence,
+    Handover,
+    disagreement,
+    handover,
+)
 from reward_service.judge.program import Program, Run, Values
 from reward_service.judge.reference import Reference
 from reward_service.judge.runner_client import Call
@@ -111,12 +117,12 @@ class Samples:
         except ValueError as error:
             raise DeviceError(str(error)) from error
 
-    def late_export(self, resolution: Resolution) -> str | None:
-        """What is wrong with how long results took to be handed over, in words."""
+    def handover(self, resolution: Resolution, claimed_s: float) -> Handover:
+        """How long results took to be handed over; `claimed_s`: median of the candidate's calls."""
         if not self.exports:
-            return None
+            return Handover(None, 0.0)
         usual, took = zip(*self.exports, strict=True)
-        return export_delay(took, usual, resolution.whole_s)
+        return handover(took, usual, resolution.whole_s, claimed_s)
 
 
 @dataclass(frozen=True)
@@ -189,14 +195,15 @@ def time_pairs(
         checkpoint=checkpoint,
     )
     window, whole = samples.compare(resolution)
-    reason = window.reason or whole.reason or samples.late_export(resolution)
+    after = samples.handover(resolution, window.claimed_s)
+    reason = window.reason or whole.reason or after.reason
     if reason is not None:
         raise TimedCallFailedError(_clock_finding(reason))
     reference_time = timing_summary([call.claimed_s for call in samples.reference])
     candidate_time = timing_summary([call.claimed_s for call in samples.candidate])
     floor = noise.at(min(reference_time.median, candidate_time.median))
     interval = speedup_interval(samples.log_ratios, floor, seed=secrets.randbits(32))
-    seen = max(window.seen_s, whole.seen_s)
+    seen = max(window.seen_s, whole.seen_s) + after.late_s
     low = min(interval.low, interval.value * window.claimed_s / seen)
     speedup = Speedup(value=interval.value, low=low, high=interval.high, baseline=baseline)
     return Pairs(window, whole, speedup, reference_time, candidate_time)

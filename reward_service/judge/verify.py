@@ -183,16 +183,16 @@ def verify_state(
     run: Run,
     expected: Expectation,
     names: Sequence[str],
-    order: Sequence[int],
+    places: Sequence[Sequence[int]],
     precision: Precision,
 ) -> Finding | None:
     """Parameters and buffers must be as the reference's are after the same call.
 
-    `order` says where in the reference's state each of the candidate's `names` is.
+    `places` says where in the reference's state each of the candidate's `names` may be.
     """
-    for name, got, place in zip(names, run.state_after, order, strict=True):
-        wanted = expected.working.state_after[place]
-        if not _close(got, wanted, precision):
+    for name, got, group in zip(names, run.state_after, places, strict=True):
+        wanted = [expected.working.state_after[place] for place in group]
+        if not any(_close(got, one, precision) for one in wanted):
             return Finding(
                 Reason.STATE,
                 f"after the call, {name!r} is not what the reference's is",

@@ -69,6 +69,8 @@ def _base_environment() -> dict[str, str]:
         # result gave 0.5 half of the time.
         "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
         "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+        # torch.compile would precompile headers for later programs; each here has its own caches.
+        "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",

@@ -149,7 +149,10 @@ def planted(fixture: Fixture) -> Iterator[None]:
 
 
 def compile_plainly(source: str, limit_s: float) -> Seen | None:
-    """Build the first extension of a candidate as its author would, with no sandbox."""
+    """Build the first extension of a candidate as its author would, with no sandbox.
+
+    None where the compiler does not end in time, or takes all the memory that it may.
+    """
     extraction = kernelbench.extract(source)
     assert not isinstance(extraction, Finding), extraction
     (call, *_) = extraction.calls
@@ -175,6 +178,8 @@ def compile_plainly(source: str, limit_s: float) -> Seen | None:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)  # the driver and its compiler
             process.communicate()
+            return None
+        if "virtual memory exhausted" in said:
             return None
         return Seen(process.returncode == 0, None, said[-1_000:] or None)
 

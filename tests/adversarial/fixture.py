@@ -72,7 +72,7 @@ class Fixture(Case):
     weak: Literal["accepts", "fast", "dies", "hangs", "builds", "overruns"] = "accepts"
     """What the weak harness does with the cheat: accepts its outputs; accepts them and finds it
     `weak_speedup` times as fast; dies or gives no verdict; does not end in time; or, for attacks
-    on builds, makes its module with a plain compiler, or is still at it when its patience ends."""
+    on builds, makes its module with a plain compiler, or has it run out of time or memory."""
     weak_speedup: float = 3.0
     trace: bool = False
     """The cheat leaves the file `trace_path`: the weak harness must let it, and ours must not."""

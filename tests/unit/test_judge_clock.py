@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from reward_service.judge.clock import ClockEvidence, disagreement, export_delay
+from reward_service.judge.clock import ClockEvidence, Handover, disagreement, handover
 
 US = 1e-6
 RESOLUTION = 2 * US
@@ -96,8 +96,17 @@ def test_a_lie_that_is_allowed_does_not_pay():
 def test_work_left_for_the_export_is_found():
     rng = np.random.default_rng(10)
     usual = (200 + rng.exponential(10, CALLS)) * US
-    assert export_delay(usual[::-1], usual, RESOLUTION) is None
-    assert export_delay(usual + 150 * US, usual, RESOLUTION) is not None
+    assert handover(usual[::-1], usual, RESOLUTION, 1e-4) == Handover(None, 0.0)
+    assert handover(usual + 150 * US, usual, RESOLUTION, 1e-4).reason is not None
+
+
+def test_cold_caches_after_a_long_call_are_no_fault_but_do_not_pay():
+    rng = np.random.default_rng(11)
+    usual = (200 + rng.exponential(10, CALLS)) * US
+    late = handover(usual + 2e-3, usual, RESOLUTION, 0.3)
+    assert late.reason is None
+    assert late.late_s == pytest.approx(2e-3 - RESOLUTION)
+    assert handover(usual + 2e-3, usual, RESOLUTION, 1e-3).reason is not None
 
 
 def test_hiding_in_a_minority_of_calls_gains_nothing():

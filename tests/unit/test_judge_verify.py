@@ -200,7 +200,7 @@ def test_state_and_arguments_changed_in_place_must_be_changed_alike(shape, dtype
     got = wanted * (1.5 if over else 1.0)
     findings = [
         verify_inputs(run([], [got]), expected, "fp32"),
-        verify_state(run([], [], [got]), expected, ["buffer"], [0], "fp32"),
+        verify_state(run([], [], [got]), expected, ["buffer"], [[0]], "fp32"),
     ]
     for finding, reason in zip(findings, [Reason.INPUT_MUTATED, Reason.STATE], strict=True):
         assert (finding is not None) is over

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +44,19 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def forked(work: Callable[[], None]) -> int:
+    """A child that does `work` and then ends, whatever comes of it: never the rest of the tests."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        work()
+    except BaseException:  # noqa: BLE001 - it must end here either way
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+    os._exit(0)
 
 
 @pytest.fixture
@@ -231,13 +244,14 @@ def test_system_users_are_refused_before_anything_starts() -> None:
 
 def test_a_parent_that_died_before_is_noticed() -> None:
     read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def work() -> None:
         try:
             confine(Confinement(None, LIMITS), parent=os.getppid() + 1)
         except OSError as error:
             os.write(write, type(error).__name__.encode())
-        os._exit(0)
+
+    child = forked(work)
     os.waitpid(child, 0)
     os.close(write)
     with os.fdopen(read) as file:
@@ -246,15 +260,20 @@ def test_a_parent_that_died_before_is_noticed() -> None:
 
 def test_a_confined_child_dies_with_its_parent(box: Confinement) -> None:
     read, write = os.pipe()
-    parent = os.fork()
-    if parent == 0:
-        me = os.getpid()
-        child = os.fork()
-        if child == 0:
-            confine(box, parent=me)
-            os.write(write, f"{os.getpid()}\n".encode())
-            signal.pause()
+
+    def child(parent: int) -> None:
+        close_all_but([2, write])  # a long run of tests has more open than the box allows
+        confine(box, parent=parent)
+        os.write(write, f"{os.getpid()}\n".encode())
         signal.pause()
+
+    def work() -> None:
+        me = os.getpid()
+        forked(lambda: child(me))
+        os.close(write)
+        signal.pause()
+
+    parent = forked(work)
     os.close(write)
     with os.fdopen(read) as file:
         child_pid = int(file.readline())
@@ -266,12 +285,14 @@ def test_a_confined_child_dies_with_its_parent(box: Confinement) -> None:
 def test_close_all_but_keeps_what_it_is_told() -> None:
     kept, told = os.pipe()
     closed, other = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def work() -> None:
         close_all_but([told])
         fds = sorted(int(n) for n in os.listdir("/proc/self/fd"))
         os.write(told, b"yes" if fds[-1] == told or fds[:1] == [0] else b"no")
         os._exit(0 if set(fds) <= {0, told} else 1)
+
+    child = forked(work)
     _, status = os.waitpid(child, 0)
     for fd in (told, closed, other):
         os.close(fd)
@@ -469,11 +490,13 @@ def test_a_full_pool_says_so(tmp_path: Path) -> None:
 def test_a_dead_holder_frees_its_slot(tmp_path: Path) -> None:
     pool = UidPool(61_200, tmp_path, size=1)
     read, write = os.pipe()
-    holder = os.fork()
-    if holder == 0:
+
+    def work() -> None:
         with pool.lease():
             os.write(write, b"1")
             signal.pause()
+
+    holder = forked(work)
     os.read(read, 1)
     with pytest.raises(InfrastructureError), pool.lease():
         pass

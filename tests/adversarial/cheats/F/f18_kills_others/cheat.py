@@ -6,9 +6,9 @@ class ModelNew(Escape):
 
     def escapes(self):
         # Signal 0 asks the kernel for leave and does no harm to the machine of the tests.
-        for name in os.listdir("/proc"):
-            if name.isdigit() and int(name) != os.getpid():
+        for other in range(1, 1 << 15):
+            if other != os.getpid():
                 with contextlib.suppress(OSError):
-                    os.kill(int(name), 0)
+                    os.kill(other, 0)
                     return True
         return False
