@@ -145,11 +145,11 @@ class Evaluation:
                 raise CandidateFailedError(Finding(Reason.LOAD_FAILED, error.message)) from error
             raise
         if reference.seeded_state:
-            self._check("state", True, parameters=_HOW[self.match.how if self.match else None])
-            if self.match is None:
+            self._check("state", True, parameters=_HOW[self.match.how])
+            if not self.match.whole:
                 self.warnings.append(
                     "the candidate keeps its parameters in another form than the reference: both "
-                    "were constructed under one seed, and what that makes 0 or 1 could be left out"
+                    "were constructed under one seed, and only constants have random values"
                 )
 
     def _try_values(self) -> None:
@@ -210,7 +210,7 @@ class Evaluation:
         """Inputs and state as the call left them."""
         precision = self.job.policy.precision
         finding = verify_inputs(run, expected, precision)
-        if finding is None and self.match is not None:
+        if finding is None and self.match.whole:
             names = [name for name, _ in self.candidate.state]
             finding = verify_state(run, expected, names, self.match.places, precision)
         return finding
@@ -378,7 +378,7 @@ class Evaluation:
 _HOW = {
     "name": "loaded strictly",
     "value": "loaded, found by their seeded values",
-    None: "constructed under one seed only",
+    "constants": "constructed under one seed, with random constants",
 }
 _CHECK_OF = {
     Reason.MISMATCH: "outputs",

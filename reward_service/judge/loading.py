@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reward_service.judge.program import Program
 from reward_service.judge.reference import Reference
 from reward_service.judge.weights import Match, match
+from reward_service.schemas import Reason
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,10 @@ class Loading:
     """Whether its modules are to have no effect."""
 
 
-def load(program: Program, loading: Loading, reference: Reference) -> Match | None:
-    """Load, construct and bind a candidate, and give it the reference's randomised state.
+def load(program: Program, loading: Loading, reference: Reference) -> Match:
+    """Load, construct and bind a candidate, and give both sides what random values they can share.
 
-    Returns which of its state is which of the reference's; where there is no such match, both
-    keep what seeded construction made. Raises `RunnerError`.
+    Returns which of its state is which of the reference's. Raises `RunnerError`.
     """
     limit = loading.limit_s
     program.ask("numerics", limit, allow_tf32=loading.allow_tf32)
@@ -51,10 +51,14 @@ def load(program: Program, loading: Loading, reference: Reference) -> Match | No
         compiled=False,
     )
     found = match(program, reference.program, reference.seeded_state)
-    if found is None:
-        reference.use_state(reference.seeded_state)
-    else:
-        reference.use_state(found.tied(reference.random_state))
-        program.write_state(found.of(reference.state))
+    reference.use_state(found.reference_state(reference.seeded_state, reference.random_state))
+    program.write_state(found.candidate_state(reference.state))
+    if lacking := reference.visible(found.missing):
+        raise program.client.failure(
+            Reason.STATE,
+            f"it has nothing like the reference's {', '.join(map(repr, lacking))}, and keeps its "
+            "weights in another form: what is constant after construction could be left out; keep "
+            "such parameters as the reference has them",
+        )
     reference.bind(program)
     return found

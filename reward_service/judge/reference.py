@@ -298,23 +298,39 @@ class Reference:
 
     def _dropped_parameters(self, expected: Expectation) -> list[str]:
         """Parameters whose absence (zeros) would not be noticed."""
-        floats = [
-            index for index, tensor in enumerate(self.random_state) if tensor.is_floating_point()
+        floats = [i for i, tensor in enumerate(self.state) if tensor.is_floating_point()]
+        unnoticed = [
+            f"dropped_{self.program.state[i][0]}"
+            for i in floats[:_MAX_DROPPED]
+            if not self._shows(i, torch.zeros_like(self.state[i]), expected)
         ]
-        unnoticed = []
-        for index in floats[:_MAX_DROPPED]:
-            state = list(self.random_state)
-            state[index] = torch.zeros_like(state[index])
-            self.program.write_state(state)
-            run = self.run(expected.values, placed=True)
-            if all(
-                torch.equal(got, want) if limit is None else within(measure(got, want), limit)
-                for got, want, limit in zip(
-                    run.outputs, expected.exact, expected.limits, strict=True
-                )
-            ):
-                unnoticed.append(f"dropped_{self.program.state[index][0]}")
+        self.program.write_state(self.state)
         return unnoticed
+
+    def visible(self, places: Sequence[int]) -> list[str]:
+        """The names of what lies at these places of the state, where random values show."""
+        if not places:
+            return []
+        expected = self.expect(self.inputs.fresh(Variation.AS_DRAWN))
+        names = [
+            self.program.state[i][0]
+            for i in places
+            if self._shows(i, self.random_state[i], expected)
+        ]
+        self.program.write_state(self.state)
+        return names
+
+    def _shows(self, place: int, tensor: Tensor, expected: Expectation) -> bool:
+        """Whether outputs on the values of `expected`, which are placed, are wrong with another
+        tensor in one place of the state."""
+        state = list(self.state)
+        state[place] = tensor
+        self.program.write_state(state)
+        run = self.run(expected.values, placed=True)
+        return not all(
+            torch.equal(got, want) if limit is None else within(measure(got, want), limit)
+            for got, want, limit in zip(run.outputs, expected.exact, expected.limits, strict=True)
+        )
 
     def lower_precisions(self, expected: Expectation) -> LowerPrecisions:
         """The errors, output by output, of the reference in each lower precision, and with only

@@ -480,11 +480,31 @@ def test_buffers_that_a_call_updates_count(judge):
     assert judgement.failure.reason is Reason.STATE
 
 
-def test_a_candidate_with_other_parameter_names_is_judged_from_seeded_construction(judge):
+def parameters(judgement):
+    (check,) = (check for check in judgement.checks if check.name == "state")
+    return check.evidence["parameters"]
+
+
+def test_parameters_of_other_names_are_found_by_their_seeded_values(judge):
     renamed = HONEST.replace("self.linear", "self.projection")
     judgement = judge(PROBLEM, renamed, stop_after="correctness")
     assert judgement.failure is None
-    assert any("seed" in warning for warning in judgement.warnings)
+    assert "seeded values" in parameters(judgement)
+    assert judgement.warnings == ()
+    without_bias = renamed.replace(
+        "self.projection(x)", "torch.nn.functional.linear(x, self.projection.weight)"
+    )
+    assert judge(PROBLEM, without_bias).failure.reason is Reason.MISMATCH
+
+
+def test_parameters_in_another_form_are_judged_from_seeded_construction(judge):
+    also = "\n        self.flat = nn.Parameter(self.linear.weight.detach().flatten())"
+    layer = "nn.Linear(width, width)"
+    flat = HONEST.replace(layer, layer + also)
+    judgement = judge(PROBLEM, flat, stop_after="correctness")
+    assert judgement.failure is None
+    assert "one seed" in parameters(judgement)
+    assert any("another form" in warning for warning in judgement.warnings)
 
 
 def test_a_weak_problem_is_said_to_be_weak(judge):

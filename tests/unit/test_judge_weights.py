@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reward_service.judge.specs import TensorSpec
-from reward_service.judge.weights import by_name, by_value
+from reward_service.judge.weights import by_constants, by_name, by_value
 
 SIZES = st.lists(st.integers(1, 3), min_size=1, max_size=6)
 
@@ -22,7 +22,7 @@ def test_equal_names_in_another_order_are_matched_by_name():
     found = by_name(described("ba", [bias, weight]), described("ab", [weight, bias]))
     assert found is not None
     assert found.how == "name"
-    assert [t.shape for t in found.of([weight, bias])] == [(2,), (2, 2)]
+    assert [t.shape for t in found.candidate_state([weight, bias])] == [(2,), (2, 2)]
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_in_any_order_each_gets_the_random_value_of_what_it_is(sizes, random):
     order = random.sample(range(len(sizes)), len(sizes))
     found = by_value([seeded[i].clone() for i in order], seeded, list("abcdef"[: len(sizes)]))
     assert found is not None
-    state = found.tied([torch.rand_like(t) for t in seeded])
-    for got, place in zip(found.of(state), order, strict=True):
+    state = found.reference_state(seeded, [torch.rand_like(t) for t in seeded])
+    for got, place in zip(found.candidate_state(state), order, strict=True):
         assert torch.equal(got, state[place])
 
 
@@ -70,4 +70,34 @@ def test_what_may_be_a_variance_gets_values_for_one():
     found = by_value(ones, ones, ["weight", "running_var"])
     assert found is not None
     gain, variance = torch.tensor([-1.0, 1, 1]), torch.tensor([0.5, 1, 2])
-    assert [t.tolist() for t in found.tied([gain, variance])] == [variance.tolist()] * 2
+    assert [t.tolist() for t in found.reference_state(ones, [gain, variance])] == [
+        variance.tolist()
+    ] * 2
+
+
+def test_in_another_form_constants_alone_get_random_values_and_missing_ones_are_named():
+    weight, bias, gain = torch.rand(2, 2), torch.zeros(2), torch.ones(2)
+    seeded, names = [weight, bias, gain], ["weight", "bias", "gain"]
+    random = [torch.rand_like(t) for t in seeded]
+    own = [weight.flatten(), gain]
+    found = by_constants(own, seeded, names)
+    assert not found.whole
+    assert found.missing == (1,)
+    state = found.reference_state(seeded, random)
+    assert [a is b for a, b in zip(state, [weight, bias, random[2]], strict=True)] == [True] * 3
+    got = found.candidate_state(state)
+    assert [a is b for a, b in zip(got, [own[0], random[2]], strict=True)] == [True] * 2
+
+
+def test_a_constant_that_is_there_more_often_than_in_the_reference_counts_as_missing():
+    found = by_constants([torch.zeros(2), torch.zeros(2)], [torch.zeros(2)], ["bias"])
+    assert found.missing == (0,)
+
+
+def test_one_of_two_equal_constants_may_be_either():
+    seeded, random = [torch.zeros(2), torch.zeros(2)], [torch.rand(2), torch.rand(2)]
+    found = by_constants([torch.ones(1), torch.zeros(2)], seeded, ["bias", "running_mean"])
+    assert found.missing == ()
+    state = found.reference_state(seeded, random)
+    assert [t is random[0] for t in state] == [True, True]
+    assert found.candidate_state(state)[1] is random[0]
