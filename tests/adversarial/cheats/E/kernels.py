@@ -15,8 +15,9 @@ torch::Tensor product(torch::Tensor a, torch::Tensor b) {
 }
 torch::Tensor scaled(torch::Tensor x, double factor) {
     auto y = torch::empty_like(x);
-    for (int64_t i = 0; i < x.numel(); ++i)
-        y.data_ptr<float>()[i] = x.data_ptr<float>()[i] * float(factor);
+    const float* from = x.data_ptr<float>();
+    float* to = y.data_ptr<float>();
+    for (int64_t i = 0, n = x.numel(); i < n; ++i) to[i] = from[i] * float(factor);
     return y;
 }
 torch::Tensor library_product(torch::Tensor a, torch::Tensor b) { return at::mm(a, b); }
