@@ -68,6 +68,8 @@ class Settings(BaseSettings):
     """Seconds that loading a module and constructing a model may take."""
     timing_budget_s: float = Field(default=3.0, gt=0)
     """Seconds that the timed calls of one evaluation may take."""
+    runner_memory_bytes: int | None = Field(default=None, ge=1 << 30)
+    """Bytes of the host's memory that a running program may take; unset: half of it."""
     device_memory_bytes: int = 16 << 30
     """Bytes that the inputs and outputs of a problem may take on the host."""
 

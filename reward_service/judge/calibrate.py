@@ -79,7 +79,6 @@ class Calibration:
 def calibrate(
     reference_of: Callable[[str], Reference],
     new_candidate: Callable[[], Program],
-    directory: str,
     progress: Callable[[str], None],
 ) -> Calibration:
     """Run the A/A pairs of every program, again where the host was too busy.
@@ -87,7 +86,7 @@ def calibrate(
     Raises DeviceError where it stays so.
     """
     for _ in range(_TRIES):
-        found = _calibrate_once(reference_of, new_candidate, directory, progress)
+        found = _calibrate_once(reference_of, new_candidate, progress)
         seen = found.resolution
         if seen.window_s <= _COARSEST.window_s and seen.whole_s <= _COARSEST.whole_s:
             return found
@@ -101,7 +100,6 @@ def calibrate(
 def _calibrate_once(
     reference_of: Callable[[str], Reference],
     new_candidate: Callable[[], Program],
-    directory: str,
     progress: Callable[[str], None],
 ) -> Calibration:
     points: dict[float, float] = {}
@@ -109,7 +107,7 @@ def _calibrate_once(
     for number, source in enumerate(PROGRAMS):
         progress(f"calibrating: A/A {number + 1} of {len(PROGRAMS)}")
         reference = reference_of(source)
-        rounds = [_one_pair(reference, new_candidate(), directory) for _ in range(_ROUNDS)]
+        rounds = [_one_pair(reference, new_candidate()) for _ in range(_ROUNDS)]
         duration = statistics.median(
             call.claimed_s for samples in rounds for call in samples.reference
         )
@@ -121,16 +119,10 @@ def _calibrate_once(
     return Calibration(NoiseFloor(_falling(points)), resolution)
 
 
-def _one_pair(reference: Reference, twin: Program, directory: str) -> Samples:
+def _one_pair(reference: Reference, twin: Program) -> Samples:
     try:
         twin.ask("numerics", allow_tf32=False)
-        twin.ask(
-            "load",
-            source=reference.key.source,
-            name="twin",
-            directory=directory,
-            extensions={},
-        )
+        twin.ask("load", source=reference.key.source, name="twin", extensions={})
         twin.construct(
             cls="Model",
             seed=reference.construct_seed,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from reward_service.build.elf import MalformedError
@@ -36,7 +37,8 @@ class CustomWork:
     loading: Loading
     """How the candidate was loaded."""
     modules: Modules
-    ghost_directory: str
+    ghost_modules: Path
+    """The directory that the ghost reads them from."""
     verified_call: Callable[[], None]
     """Calls the candidate as it is always called."""
     is_right: Callable[[Program], bool]
@@ -79,7 +81,7 @@ class CustomWork:
 
     def _replay(self, ghost: Program) -> Effect:
         empty = ghost.device.kind == "cuda"
-        extensions = place_modules(self.modules, self.ghost_directory, empty=empty)
-        loading = replace(self.loading, extensions=extensions, directory=self.ghost_directory)
+        extensions = place_modules(self.modules, self.ghost_modules, empty=empty)
+        loading = replace(self.loading, extensions=extensions)
         effect, self.ghost_failure = replay(ghost, loading, self.reference, self.is_right)
         return effect

@@ -54,8 +54,8 @@ class Job:
     candidate_source: str
     extensions: dict[str, str]
     """Key of the extension call -> path of its module."""
-    directory: str
-    ghost_directory: str
+    ghost_modules: Path
+    """Where modules for a ghost go."""
     policy: Policy
     load_limit_s: float
     timing: TimingPlan
@@ -133,7 +133,6 @@ class Evaluation:
     def _load(self) -> None:
         self.progress("loading the candidate")
         reference = self.reference
-        # Read before anything of the candidate runs: it could replace what is in its directory.
         self.modules = {
             key: (Path(path).name, Path(path).read_bytes())
             for key, path in self.job.extensions.items()
@@ -250,7 +249,7 @@ class Evaluation:
             ghost=self.ghost,
             loading=self._loading,
             modules=self.modules,
-            ghost_directory=self.job.ghost_directory,
+            ghost_modules=self.job.ghost_modules,
             verified_call=self._try_again,
             is_right=self._is_right,
         )
@@ -335,7 +334,6 @@ class Evaluation:
         return Loading(
             source=job.candidate_source,
             extensions=job.extensions,
-            directory=job.directory,
             allow_tf32=job.policy.precision != "fp32",
             limit_s=job.load_limit_s,
         )

@@ -38,14 +38,14 @@ def tells(reference: Reference) -> bool:
     return not any(name.startswith(_TELL_NOTHING) for name in reference.controls.weak)
 
 
-def place_modules(modules: Modules, directory: str, *, empty: bool) -> dict[str, str]:
+def place_modules(modules: Modules, directory: Path, *, empty: bool) -> dict[str, str]:
     """Write modules where a ghost may read them, with emptied kernels if asked.
 
     Raises `MalformedError`.
     """
     placed = {}
     for key, (name, contents) in modules.items():
-        target = Path(directory) / name
+        target = directory / name
         target.write_bytes(emptied(contents) if empty else contents)
         target.chmod(0o644)
         placed[key] = str(target)

@@ -18,8 +18,6 @@ class Loading:
     source: str
     extensions: Mapping[str, str]
     """Key of the extension call -> path of its module."""
-    directory: str
-    """The runner's own."""
     allow_tf32: bool
     limit_s: float
     ghost: bool = False
@@ -38,7 +36,6 @@ def load(program: Program, loading: Loading, reference: Reference) -> Match:
         limit,
         source=loading.source,
         name="candidate",
-        directory=loading.directory,
         extensions=dict(loading.extensions),
         ghost=loading.ghost,
     )

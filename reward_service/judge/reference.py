@@ -77,7 +77,6 @@ class Reference:
         self,
         key: ReferenceKey,
         program: Program,
-        directory: str,
         memory_limit: int,
         cache_bytes: int,
         generator: torch.Generator,
@@ -85,7 +84,6 @@ class Reference:
     ) -> None:
         self.key = key
         self.program = program
-        self.directory = directory
         self.memory_limit = memory_limit
         self.cache_bytes = cache_bytes
         self.generator = generator
@@ -121,13 +119,7 @@ class Reference:
             raise BadProblemError(f"the reference failed: {error}") from error
 
     def _load(self) -> None:
-        self.program.ask(
-            "load",
-            source=self.key.source,
-            name="problem",
-            directory=self.directory,
-            extensions={},
-        )
+        self.program.ask("load", source=self.key.source, name="problem", extensions={})
         self.program.ask("numerics", allow_tf32=self.key.precision != "fp32")
 
     def _construct(self) -> None:

@@ -66,9 +66,14 @@ class RunnerSlot:
 
     uid: int | None
     scratch: Path
+    """Its own, to write in."""
+    modules: Path
+    """Of its program's extensions; it reads them."""
     cpus: Sequence[int]
     limits: dict[str, int | None]
     layers: Sequence[str]
+    memory_bytes: int
+    """What all of its processes together may take of the host's memory."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,8 @@ class RunnerClient:
             "cpus": slot.cpus,
             "limits": slot.limits,
             "layers": slot.layers,
+            "memory_bytes": slot.memory_bytes,
+            "modules": str(slot.modules),
             "device": device,
         }
         answer = zygote.request(request, (theirs.fileno(), self.page.memory.fd))
@@ -270,6 +277,10 @@ class RunnerClient:
         if status >= 0:
             return self.failure(
                 Reason.EARLY_EXIT, f"its process ended itself with status {status}{log}"
+            )
+        if answer["overrun"]:
+            return self.failure(
+                Reason.OUT_OF_MEMORY, f"it took more than {answer['overrun'] / 2**30:.1f} GiB"
             )
         if -status == signal.SIGKILL:
             return self.failure(Reason.OUT_OF_MEMORY, f"its process was killed by the system{log}")

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import shutil
 import traceback
 from collections import OrderedDict
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,7 @@ from reward_service.judge.runner_client import (
 )
 from reward_service.judge.timing import TimingPlan
 from reward_service.runner.channel import Channel, ChannelClosedError, ChannelError
+from reward_service.sandbox.folder import empty
 from reward_service.schemas import Policy, Reason
 
 CANARY_LIMIT_S = 30.0
@@ -62,7 +62,7 @@ class JudgeService:
         self.zygote = zygote
         self.device = JudgeDevice(config["device"])
         self.memory_limit: int = config["memory_limit"]
-        slots = [RunnerSlot(scratch=Path(slot.pop("scratch")), **slot) for slot in config["slots"]]
+        slots = [_slot(**slot) for slot in config["slots"]]
         self.candidate_slot, self.ghost_slot, *self.free_slots = slots
         self.references: OrderedDict[ReferenceKey, tuple[Reference, RunnerSlot]] = OrderedDict()
         self.generator = torch.Generator(self.device.device)
@@ -107,16 +107,14 @@ class JudgeService:
         )
         reference = self._reference(key)
         self._checkpoint()
-        slot = replace(self.candidate_slot, scratch=Path(message["scratch"]))
-        candidate = self._start(slot, CandidateError)
+        candidate = self._start(self.candidate_slot, CandidateError)
         evaluation = Evaluation(
             reference=reference,
             candidate=candidate,
             job=Job(
                 candidate_source=message["candidate_source"],
                 extensions=message["extensions"],
-                directory=message["scratch"],
-                ghost_directory=message["ghost_scratch"],
+                ghost_modules=self.ghost_slot.modules,
                 policy=policy,
                 load_limit_s=message["load_limit_s"],
                 timing=TimingPlan(message["timing_budget_s"]),
@@ -125,9 +123,7 @@ class JudgeService:
             calibration=self.calibration,
             progress=self._progress,
             checkpoint=self._checkpoint,
-            start_ghost=lambda: self._start(
-                replace(self.ghost_slot, scratch=Path(message["ghost_scratch"])), CandidateError
-            ),
+            start_ghost=self._start_ghost,
         )
         try:
             judgement = evaluation.judge()
@@ -157,11 +153,9 @@ class JudgeService:
         if not self.free_slots:
             self._drop(next(iter(self.references)))
         slot = self.free_slots.pop()
-        _empty(slot.scratch)
         reference = Reference(
             key,
             self._start(slot, ProblemRunnerError),
-            str(slot.scratch),
             self.memory_limit,
             self.facts.cache_bytes,
             self.generator,
@@ -180,7 +174,12 @@ class JudgeService:
         reference.program.end()
         self.free_slots.append(slot)
 
+    def _start_ghost(self) -> Program:
+        empty(self.ghost_slot.modules)
+        return self._start(self.ghost_slot, CandidateError)
+
     def _start(self, slot: RunnerSlot, failure: type[RunnerError]) -> Program:
+        empty(slot.scratch)  # of what an earlier runner left, where the memory is not its own
         client = RunnerClient(self.zygote, slot, self.device.kind, failure)
         return Program(client, self.device)
 
@@ -190,15 +189,12 @@ class JudgeService:
         self.generator.manual_seed(secrets.randbits(62))
 
         def candidate() -> Program:
-            _empty(self.candidate_slot.scratch)
             return self._start(self.candidate_slot, CandidateError)
 
         def reference(source: str) -> Reference:
             return self._reference(ReferenceKey(source, "fp32", compiled=False))
 
-        calibration = calibrate(
-            reference, candidate, str(self.candidate_slot.scratch), self._progress
-        )
+        calibration = calibrate(reference, candidate, self._progress)
         for key in list(self.references):
             self._drop(key)
         return calibration
@@ -221,13 +217,8 @@ class JudgeService:
                 raise CancelledError("nobody waits for the answer any more")
 
 
-def _empty(directory: Path) -> None:
-    """Remove what an earlier runner left in its directory."""
-    for entry in directory.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry)
-        else:
-            entry.unlink()
+def _slot(scratch: str, modules: str, **rest: Any) -> RunnerSlot:
+    return RunnerSlot(scratch=Path(scratch), modules=Path(modules), **rest)
 
 
 def serve(supervisor: Channel, zygote: Channel, config: dict[str, Any]) -> None:

@@ -12,7 +12,6 @@ import gc
 import random
 import time
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
@@ -111,7 +110,6 @@ class Runner:
         memories: list[SharedMemory],
         source: str,
         name: str,
-        directory: str,
         extensions: dict[str, str],
         ghost: bool = False,
     ) -> dict[str, Any]:
@@ -123,7 +121,7 @@ class Runner:
         self.library = operators() if on_cpu else set()
         frame = (undone if ghost else spanned) if on_cpu else None
         self.registered = answer_extension_calls(extensions, frame)
-        self.module = load_program(source, name, Path(directory))
+        self.module = load_program(source, name)
         return {}
 
     def construct(

@@ -25,9 +25,10 @@ class UnknownExtensionError(RuntimeError):
     """The program asked for an extension that the build stage did not see."""
 
 
-def load_program(source: str, name: str, directory: Path) -> ModuleType:
-    """Run `source` as a module of its own, from a file, so that tracebacks show its lines."""
-    path = directory / f"{name}.py"
+def load_program(source: str, name: str) -> ModuleType:
+    """Run `source` as a module of its own, from a file in the working directory, so that
+    tracebacks show its lines."""
+    path = Path.cwd() / f"{name}.py"
     path.write_text(source, encoding="utf-8")
     loader = importlib.machinery.SourceFileLoader(name, str(path))
     module_spec = importlib.util.spec_from_loader(name, loader)

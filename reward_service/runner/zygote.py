@@ -7,11 +7,12 @@ serves requests from the supervisor and the judge, one at a time:
 
     {"op": "judge", ...}    + [channel]          -> {"pid"}     forks the judge
     {"op": "runner", ...}   + [channel, page]    -> {"pid"}     forks and confines a runner
-    {"op": "end", "pid"}                         -> {"status", "log"}   kills the process tree
-    {"op": "status", "pid"}                      -> {"status", "log"}   of one that may have ended
+    {"op": "end", "pid"}     -> {"status", "log", "overrun"}            kills the process tree
+    {"op": "status", "pid"}  -> {"status", "log", "overrun"}            of one that may have ended
     {"op": "canary", ...}                        -> {"healthy"}         tries the device afresh
 
-Between requests it drains what runners print, and keeps the tail. Its end, however it comes,
+Between requests it drains what runners print, and keeps the tail; it ends a runner whose processes
+take too much of the host's memory. Its end, however it comes,
 ends its children (parent-death signal), and the supervisor sweeps their user ids.
 """
 
@@ -31,13 +32,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reward_service.runner.channel import Channel, ChannelClosedError
-from reward_service.sandbox import libc
+from reward_service.sandbox import libc, processes
 from reward_service.sandbox.confine import Confinement, Limits, confine
 from reward_service.sandbox.mounts import expose as expose_trees
 from reward_service.sandbox.trees import cuda, gpus, interpreter
 from reward_service.sandbox.uids import kill_uid
 
 LOG_TAIL_BYTES = 4_096
+LOOK_S = 0.5
+"""Between two looks at how much memory runners have."""
 _MOST_READS = 32
 _CHANNEL_FD = 3
 _SECOND_FD = 4
@@ -48,8 +51,12 @@ class _Child:
     pid: int
     uid: int | None
     log_fd: int
+    memory_bytes: int | None = None
+    """What it and all of its user's processes may take of the host's memory."""
     log: bytes = b""
     status: int | None = None
+    overrun: int | None = None
+    """`memory_bytes`, once they took more and were killed for it."""
 
     def drain(self) -> bool:
         """Read what is there; False once the pipe is closed or empty."""
@@ -74,6 +81,7 @@ class Zygote:
         self.supervisor = supervisor
         self.clients = [supervisor]
         self.children: dict[int, _Child] = {}
+        self._next_look = 0.0
         self.reads = {"cpu": interpreter(), "cuda": (*interpreter(), *cuda())}
 
     def serve(self) -> None:
@@ -81,7 +89,7 @@ class Zygote:
         while True:
             logs = {child.log_fd: child for child in self.children.values() if child.log_fd >= 0}
             clients = {client.fileno(): client for client in self.clients}
-            ready, _, _ = select.select([*clients, *logs], [], [])
+            ready, _, _ = select.select([*clients, *logs], [], [], LOOK_S)
             for fd in ready:
                 if fd in logs:
                     # A request that was answered in this round may have ended the child.
@@ -90,6 +98,7 @@ class Zygote:
                 elif not self._serve_client(clients[fd]):
                     return
             self._reap()
+            self._end_overruns()
 
     def _serve_client(self, client: Channel) -> bool:
         """Answer one request; False once the supervisor is gone."""
@@ -138,7 +147,7 @@ class Zygote:
             _become(fds[0], fds[1], log_write, message["cpus"])
             _run_runner(message, zygote, self.reads[message["device"]])
         os.close(log_write)
-        self.children[pid] = _Child(pid, message["uid"], log_read)
+        self.children[pid] = _Child(pid, message["uid"], log_read, message["memory_bytes"])
         return pid
 
     def _status(self, pid: int) -> dict[str, Any]:
@@ -148,7 +157,8 @@ class Zygote:
         for _ in range(_MOST_READS):  # whoever floods it could keep us here
             if child.log_fd < 0 or not child.drain():
                 break
-        return {"status": child.status, "log": child.log.decode("utf-8", "replace")}
+        log = child.log.decode("utf-8", "replace")
+        return {"status": child.status, "log": log, "overrun": child.overrun}
 
     def _end(self, pid: int) -> dict[str, Any]:
         """Kill what is left of a child and of its user's processes."""
@@ -174,6 +184,22 @@ class Zygote:
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] in self.children:
                     self.children[ended[0]].status = os.waitstatus_to_exitcode(ended[1])
+
+    def _end_overruns(self) -> None:
+        """Kill the runners that take more memory than they may, now and then."""
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + LOOK_S
+        everything = list(processes.live())
+        for child in self.children.values():
+            if child.memory_bytes is None or child.status is not None:
+                continue
+            own = (p for p in everything if p.pid == child.pid or child.uid in p.uids)
+            if sum(p.memory_bytes for p in own) > child.memory_bytes:
+                child.overrun = child.memory_bytes
+                os.kill(child.pid, signal.SIGKILL)
+                if child.uid is not None:
+                    kill_uid(child.uid)
 
     def _canary(self, message: dict[str, Any]) -> bool:
         """Whether a new process gets a right answer from the device in time."""
@@ -238,7 +264,7 @@ def _run_runner(message: dict[str, Any], parent: int, reads: tuple[str, ...]) ->
                 Limits(**message["limits"]),
                 scratch,
                 frozenset(message["layers"]),
-                reads,
+                (*reads, message["modules"]),
                 gpus() if message["device"] == "cuda" else (),
             ),
             parent=parent,

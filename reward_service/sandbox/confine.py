@@ -3,7 +3,8 @@
 `confine` is for a freshly forked process with one thread. The order matters, and is this:
 
     1. a session of its own, so that its process group can be killed
-    2. namespaces (network, System V and POSIX IPC, mounts with a /dev/shm of its own): need root
+    2. namespaces (network, System V and POSIX IPC, mounts with a /dev/shm of its own, and a scratch
+       directory of bounded size): need root
     3. resource limits: some hard limits may be set by root only
     4. no supplementary groups, then the group, then the user: the last step that needs root
     5. SIGKILL when the parent dies: a change of user clears it, so not before 4
@@ -38,6 +39,7 @@ LOWEST_UID = 1_000
 _CLONE: dict[Layer, int] = {"network": libc.CLONE_NEWNET, "ipc": libc.CLONE_NEWIPC}
 _SHM = "/dev/shm"
 _SHM_OPTIONS = "size=64m,nr_inodes=1024,mode=1777"
+_SCRATCH_OPTIONS = "size={size},nr_inodes=65536,mode=0700,uid={uid},gid={uid}"
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ class Limits:
     open_files: int
     address_bytes: int | None = None
     """Address space of each process. None where CUDA runs: it reserves terabytes."""
+    scratch_bytes: int | None = None
+    """Size of the scratch directory, which then lies in memory, and which nobody outside of the
+    process and its children sees. Holds where the layer `mounts` does. None: as big as the disk."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ def confine(c: Confinement, *, parent: int | None = None) -> None:
     parent = os.getppid() if parent is None else parent
     if os.getsid(0) != os.getpid():
         os.setsid()
-    _enter(c.chosen)
+    _enter(c)
     _limit(c.limits, c.uid)
     if c.uid is not None:
         _become(c.uid)
@@ -140,14 +145,22 @@ def close_all_but(keep: Iterable[int]) -> None:
     os.closerange(start, os.sysconf("SC_OPEN_MAX"))
 
 
-def _enter(layers: frozenset[Layer]) -> None:
+def _enter(c: Confinement) -> None:
     for name, flag in _CLONE.items():
-        if name in layers:
+        if name in c.chosen:
             libc.unshare(flag)
-    if "mounts" in layers:
-        libc.private_mounts()
-        if "ipc" in layers and os.path.isdir(_SHM):
-            libc.mount("tmpfs", _SHM, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, _SHM_OPTIONS)
+    if "mounts" not in c.chosen:
+        return
+    libc.private_mounts()
+    if "ipc" in c.chosen and os.path.isdir(_SHM):
+        _mount_memory(_SHM, _SHM_OPTIONS)
+    if c.scratch is not None and c.limits.scratch_bytes is not None:
+        uid = os.getuid() if c.uid is None else c.uid
+        _mount_memory(str(c.scratch), _SCRATCH_OPTIONS.format(size=c.limits.scratch_bytes, uid=uid))
+
+
+def _mount_memory(target: str, options: str) -> None:
+    libc.mount("tmpfs", target, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, options)
 
 
 def _limit(limits: Limits, uid: int | None) -> None:

@@ -11,6 +11,7 @@ import fcntl
 import os
 import secrets
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,6 +48,13 @@ def own_folder(root: Path) -> Iterator[Path]:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def empty(folder: Path) -> None:
+    """Remove what foreign code left in a folder, however deep it lies."""
+    entries = [entry.path for entry in os.scandir(folder)]
+    if entries:
+        subprocess.run(["rm", "-rf", "--", *entries], check=True)
 
 
 def _remove_abandoned(root: Path) -> None:

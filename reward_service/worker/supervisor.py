@@ -13,7 +13,6 @@ import hashlib
 import json
 import logging
 import os
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -38,7 +37,7 @@ from reward_service.errors import (
 from reward_service.findings import Built, Context, Judgement
 from reward_service.runner.channel import Channel, ChannelError
 from reward_service.sandbox.confine import Limits
-from reward_service.sandbox.folder import own_folder, temporary_root
+from reward_service.sandbox.folder import empty, own_folder, temporary_root
 from reward_service.sandbox.isolation import require, self_test
 from reward_service.sandbox.uids import UidPool, kill_uid
 from reward_service.schemas import DeviceInfo, Provenance, Reason, Submission
@@ -59,6 +58,7 @@ _POLL_S = 0.1
 _START_LIMIT_S = 300.0
 _RUNNER_LIMITS = {"file_bytes": 256 << 20, "processes": 512, "open_files": 1024}
 _CPU_ADDRESS_BYTES = 32 << 30
+_SCRATCH_BYTES = 1 << 30
 _CANDIDATE_CPU_S = 1_800
 _REFERENCE_CPU_S = 10 * 86_400
 _JUDGEMENT = TypeAdapter(Judgement)
@@ -130,31 +130,21 @@ class Supervisor:
         """
         context.check()
         self._state = "busy"
-        scratch = self._root / f"candidate-{os.urandom(6).hex()}"
-        ghost_scratch = self._root / f"ghost-{os.urandom(6).hex()}"
-        stack = contextlib.ExitStack()
         try:
-            stack.enter_context(device_lock(self._identity, context.check))
-            if self._judge is None:
-                self._start(context)
-            self._prepare(scratch, self._slots[0]["uid"])
-            self._prepare(ghost_scratch, self._slots[1]["uid"])
-            request = {
-                "op": "evaluate",
-                "problem_source": problem,
-                "candidate_source": submission.candidate.source,
-                "extensions": self._place_modules(built.artifacts, scratch),
-                "scratch": str(scratch),
-                "ghost_scratch": str(ghost_scratch),
-                "policy": submission.policy.model_dump(mode="json"),
-                "load_limit_s": self.settings.load_timeout_s,
-                "timing_budget_s": self.settings.timing_budget_s,
-            }
-            answer, clocks = self._ask(request, context)
+            with device_lock(self._identity, context.check):
+                if self._judge is None:
+                    self._start(context)
+                request = {
+                    "op": "evaluate",
+                    "problem_source": problem,
+                    "candidate_source": submission.candidate.source,
+                    "extensions": self._place_modules(built.artifacts),
+                    "policy": submission.policy.model_dump(mode="json"),
+                    "load_limit_s": self.settings.load_timeout_s,
+                    "timing_budget_s": self.settings.timing_budget_s,
+                }
+                answer, clocks = self._ask(request, context)
         finally:
-            stack.close()
-            for directory in (scratch, ghost_scratch):
-                shutil.rmtree(directory, ignore_errors=True)
             self._state = "idle" if self._judge is not None else "quarantined"
         if "error" in answer:
             reason, message = answer["error"]["reason"], answer["error"]["message"]
@@ -205,8 +195,10 @@ class Supervisor:
             self._stop()
             raise
 
-    def _place_modules(self, artifacts: Mapping[str, str], scratch: Path) -> dict[str, str]:
-        """Put the built modules where the runner may read them: call key -> path."""
+    def _place_modules(self, artifacts: Mapping[str, str]) -> dict[str, str]:
+        """Put the built modules where the candidate's runner may read them: call key -> path."""
+        directory = Path(self._slots[0]["modules"])
+        empty(directory)
         placed = {}
         for call, key in artifacts.items():
             module = self._store.read(key)
@@ -216,7 +208,7 @@ class Supervisor:
                     "workers need REWARD_SERVICE_STATE_DIR in common, or "
                     "REWARD_SERVICE_ARTIFACT_STORE=redis, and room for what is in flight"
                 )
-            target = scratch / f"{module_name(key)}.so"
+            target = directory / f"{module_name(key)}.so"
             target.write_bytes(module)
             target.chmod(0o644)
             placed[call] = str(target)
@@ -271,22 +263,24 @@ class Supervisor:
             **_RUNNER_LIMITS,
             cpu_s=_CANDIDATE_CPU_S if number < CANDIDATE_SLOTS else _REFERENCE_CPU_S,
             address_bytes=_CPU_ADDRESS_BYTES if self.kind == "cpu" else None,
+            scratch_bytes=_SCRATCH_BYTES,
         )
-        scratch = self._root / f"slot-{number}"
+        scratch, modules = self._root / f"slot-{number}", self._root / f"modules-{number}"
         confinement = self._isolation.confinement(self._uids[number], limits, scratch)
-        self._prepare(scratch, confinement.uid)
+        scratch.mkdir(mode=0o700)
+        modules.mkdir()
+        modules.chmod(0o755)
+        if confinement.uid is not None:
+            os.chown(scratch, confinement.uid, confinement.uid)
         return {
             "uid": confinement.uid,
             "scratch": str(scratch),
+            "modules": str(modules),
+            "memory_bytes": self.settings.runner_memory_bytes or _memory_bytes() // 2,
             "cpus": self._cores(judge=False),
             "limits": asdict(limits),
             "layers": sorted(confinement.chosen),
         }
-
-    def _prepare(self, scratch: Path, uid: int | None) -> None:
-        scratch.mkdir(mode=0o700)
-        if uid is not None:
-            os.chown(scratch, uid, uid)
 
     def _cores(self, *, judge: bool) -> list[int]:
         """On the CPU device the measured program has a core that the judge does not use."""
@@ -342,3 +336,8 @@ class Supervisor:
         temporary = path.with_suffix(f".{os.getpid()}")
         temporary.write_text(json.dumps(calibration))
         temporary.replace(path)
+
+
+def _memory_bytes() -> int:
+    """The host's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

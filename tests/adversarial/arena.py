@@ -114,7 +114,7 @@ class Arena:
 @contextlib.contextmanager
 def open_arena(settings: Settings, device: Device) -> Iterator[Arena]:
     """Our service, with shorter measurements than usual."""
-    quick = settings.model_copy(update={"timing_budget_s": 0.3})
+    quick = settings.model_copy(update={"timing_budget_s": 0.3, "runner_memory_bytes": 2 << 30})
     with (
         BuildStage(quick) as builder,
         BuildStage(quick.model_copy(update=TIGHT), prepare=False) as tight_builder,

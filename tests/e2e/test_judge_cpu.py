@@ -4,7 +4,6 @@ The candidates need no build (policy `library: allow`), so that a test takes abo
 """
 
 import time
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +16,7 @@ from reward_service.errors import (
 )
 from reward_service.findings import Built, Context
 from reward_service.schemas import BuildReport, Reason, Submission
+from tests.runners import files_of_references
 
 PROBLEM = """
 import torch
@@ -116,8 +116,7 @@ def test_a_compiled_baseline_is_compiled_and_vectorised_in_the_sandbox(judge, su
     judgement = judge(POINTWISE, POINTWISE_HONEST, baseline="compile")
     assert judgement.failure is None, judgement.failure
     assert judgement.speedup.baseline == "compile"
-    scratches = [Path(slot["scratch"]) for slot in supervisor._slots[1:]]
-    made = [so for scratch in scratches for so in scratch.rglob("*.main.so")]
+    made = files_of_references(supervisor, "*.main.so")
     sources = [cpp.read_text() for so in made for cpp in so.parent.glob("*.main.cpp")]
     assert any("at::vec::Vectorized" in text for text in sources), made
 

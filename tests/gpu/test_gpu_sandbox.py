@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.e2e.test_judge_cpu import POINTWISE, POINTWISE_HONEST, PROBLEM, with_forward
+from tests.runners import files_of_references
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(900)]
 
@@ -50,8 +49,7 @@ def test_a_baseline_compiled_by_triton(judge_gpu, gpu):
     judgement = judge_gpu(POINTWISE, POINTWISE_HONEST, baseline="compile", deadline_s=600)
     assert judgement.failure is None, judgement.failure
     assert judgement.speedup.baseline == "compile"
-    scratches = [Path(slot["scratch"]) for slot in gpu._slots[1:]]
-    assert any(p.suffix == ".cubin" for scratch in scratches for p in scratch.rglob("*"))
+    assert files_of_references(gpu, "*.cubin")
 
 
 @pytest.mark.root
