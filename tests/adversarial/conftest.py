@@ -17,8 +17,10 @@ from tests.adversarial.fixture import Device
 @pytest.fixture(scope="session")
 def arena_on(settings: Settings) -> Iterator[Callable[[Device], Arena]]:
     """The service on a device, started when it is first asked for."""
-    # Apart for each worker of pytest-xdist: the tests look at all that runs under these users.
-    base = settings.runner_uid_base + 256 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    # Apart from the tests' other service, and for each worker of pytest-xdist: what is left behind
+    # is whatever runs under these users.
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    base = settings.runner_uid_base + 256 * (1 + worker)
     own = settings.model_copy(update={"runner_uid_base": base})
     with ExitStack() as stack:
         yield cache(lambda device: stack.enter_context(open_arena(own, device)))
