@@ -47,6 +47,7 @@ def load(program: Program, loading: Loading, reference: Reference) -> Match:
         double=False,
         compiled=False,
     )
+    reference.require_room(program)
     found = match(program, reference.program, reference.seeded_state)
     reference.use_state(found.reference_state(reference.seeded_state, reference.random_state))
     program.write_state(found.candidate_state(reference.state))

@@ -395,14 +395,19 @@ class Reference:
             renew=renew,
         )
 
+    def require_room(self, candidate: Program) -> None:
+        """Raise if a candidate's state is larger than this worker can hold beside the inputs."""
+        specs = (item for _, item in candidate.state)
+        end = Layout.of(specs, self.shape.inputs_after.end).end
+        if self.shape.inputs.end + end > self.memory_limit:
+            raise candidate.client.failure(
+                Reason.OUT_OF_MEMORY, "its parameters and buffers take more than this worker has"
+            )
+
     def shape_for(self, candidate: Program) -> CallShape:
         """The shape of a candidate's calls: the reference's, with the candidate's own state."""
         specs = (item for _, item in candidate.state)
         state_after = Layout.of(specs, self.shape.inputs_after.end)
-        if self.shape.inputs.end + state_after.end > self.memory_limit:
-            raise candidate.client.failure(
-                Reason.OUT_OF_MEMORY, "its parameters and buffers take more than this worker has"
-            )
         outputs = {Mode.WORKING: self.shape.outputs[Mode.WORKING]}
         return replace(self.shape, outputs=outputs, state_after=state_after)
 

@@ -220,7 +220,7 @@ y = self.right(x)
 idle.set()
 return y
 """
-    many = "linear(x.repeat(16, 16) @ x.repeat(16, 16).T @ x.repeat(16, 1))[:64]"
+    many = "linear(x.repeat(8, 8) @ x.repeat(8, 8).T @ x.repeat(8, 1))[:64]"
     problem = PROBLEM.replace("linear(x)", many)
     cheat = with_forward(body, before).replace("linear(x)", many)
     judgement = judge(problem, cheat)
