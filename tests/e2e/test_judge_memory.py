@@ -213,15 +213,15 @@ def spin():
 """
     body = """
 if self.kept is None:
-    self.kept = [threading.Thread(target=spin, daemon=True) for _ in range(4)]
+    self.kept = [threading.Thread(target=spin, daemon=True) for _ in range(2)]
     for thread in self.kept: thread.start()
 idle.clear()
 y = self.right(x)
 idle.set()
 return y
 """
-    many = "linear(x.repeat(8, 8) @ x.repeat(8, 8).T @ x.repeat(8, 1))[:64]"
+    many = "linear(x.repeat(12, 12) @ x.repeat(12, 12).T @ x.repeat(12, 1))[:64]"
     problem = PROBLEM.replace("linear(x)", many)
     cheat = with_forward(body, before).replace("linear(x)", many)
     judgement = judge(problem, cheat)
-    assert judgement.failure is not None or judgement.speedup.low < 1.1
+    assert judgement.failure is not None or judgement.speedup.value < 1.15
