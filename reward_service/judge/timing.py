@@ -280,11 +280,12 @@ def _run_pair(reference: Reference, candidate: Program, limit_s: float) -> Pair:
             with candidate.client.paused():
                 runs[True] = reference.run(values, placed=True, renew=renew, everything=everything)
         else:
-            runs[False] = candidate.run(
-                values,
-                limit_s,
-                restore=reference.stateful,
-                renew=renew,
-                everything=everything,
-            )
+            with reference.program.client.paused():
+                runs[False] = candidate.run(
+                    values,
+                    limit_s,
+                    restore=reference.stateful,
+                    renew=renew,
+                    everything=everything,
+                )
     return Pair(values, runs[True], runs[False], everything)

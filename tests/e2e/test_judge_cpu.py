@@ -89,6 +89,15 @@ def test_a_program_is_as_fast_as_itself(judge):
     assert sum(s.low <= 1.0 <= s.high for s in speedups) >= 4, speedups
 
 
+def test_clocks_agree_about_equal_programs_with_large_inputs(judge):
+    # Whoever waited beside one side alone, on the same core, made it slower: 3 of 3 were refused.
+    large = PROBLEM.replace("torch.tanh(self.linear(x))", "x @ x.t()").replace(
+        "64, 128", "256, 8192"
+    )
+    honest = large.replace("class Model(", "class ModelNew(")
+    assert [judge(large, honest).failure for _ in range(3)] == [None] * 3
+
+
 def test_an_honest_candidate_passes_every_check(judge):
     judgement = judge(PROBLEM, HONEST)
     assert judgement.failure is None
