@@ -3,7 +3,7 @@ from torch import nn
 
 
 class Model(nn.Module):
-    """So large that the share of one multiplication of its output is far below a tenth."""
+    """So deep that what is done to its output, or around it, is far below a tenth of the time."""
 
     def forward(self, a, b):
         return a @ b
