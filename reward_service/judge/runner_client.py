@@ -10,13 +10,13 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reward_service.judge.pause import paused
+from reward_service.judge.pause import Rest, RestlessError
 from reward_service.runner.channel import (
     Channel,
     ChannelClosedError,
@@ -123,6 +123,7 @@ class RunnerClient:
         theirs.close()
         self.pid: int = answer["pid"]
         self._pidfd = os.pidfd_open(self.pid)
+        self._rest = Rest(self.pid, self._pidfd, slot.uid)
         self._death = select.poll()
         self._death.register(self._pidfd, select.POLLIN)
 
@@ -194,9 +195,14 @@ class RunnerClient:
         self._number += 1
         return self.page.words, self._number
 
-    def paused(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def resting(self) -> Iterator[None]:
         """See `judge.pause`."""
-        return paused(self._pidfd)
+        try:
+            with self._rest.hold():
+                yield
+        except RestlessError as error:
+            raise self.failure(Reason.CONCURRENCY, str(error)) from error
 
     def leave_calls(self) -> None:
         """Go back to the channel."""

@@ -277,10 +277,10 @@ def _run_pair(reference: Reference, candidate: Program, limit_s: float) -> Pair:
     everything = bool(secrets.randbits(1))
     for is_reference in (first, not first):
         if is_reference:
-            with candidate.client.paused():
+            with candidate.client.resting():
                 runs[True] = reference.run(values, placed=True, renew=renew, everything=everything)
         else:
-            with reference.program.client.paused():
+            with reference.program.client.resting():
                 runs[False] = candidate.run(
                     values,
                     limit_s,
