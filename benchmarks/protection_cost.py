@@ -46,7 +46,7 @@ KINDS: dict[str, list[Change]] = {
         (
             "runner/zygote.py",
             "        confine(\n",
-            "        (lambda c, parent: os.chdir(c.scratch))(\n",
+            "        (lambda c, parent: (os.chdir(c.scratch), libc.die_with_parent(9)))(\n",
         ),
     ],
     "poison, guard bands, sharing, outputs read again": [

@@ -21,7 +21,7 @@ def seen(monkeypatch: pytest.MonkeyPatch, *resolutions: Resolution) -> Calibrati
         "_calibrate_once",
         lambda *_: Calibration(NoiseFloor(((1.0, 0.0),)), left.pop(0)),
     )
-    return calibrate.calibrate(None, None, "", lambda _: None)  # type: ignore[arg-type]
+    return calibrate.calibrate(None, None, lambda _: None)  # type: ignore[arg-type]
 
 
 def test_what_a_busy_moment_gave_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
