@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from reward_service.schemas import Reason
 from tests.adversarial.arena import Met
 from tests.adversarial.fixture import Fixture
 from tests.adversarial.weak import Seen
+
+_CALLED = {Reason.NONDETERMINISTIC: Reason.MISMATCH}
+"""A wrong result by its other name: that of the call that is repeated, which is drawn."""
 
 
 def not_fooled(fixture: Fixture, seen: Seen | None) -> list[str]:
@@ -35,7 +39,7 @@ def not_held(fixture: Fixture, met: Met) -> list[str]:
             found.append("it is accepted")
         elif met.speedup_low is not None and met.speedup_low > fixture.max_speedup:
             found.append(f"it gains a speedup of {met.speedup_low:.2f}")
-    elif met.reason not in fixture.reasons:
+    elif not {met.reason, _CALLED.get(met.reason, met.reason)} & set(fixture.reasons):
         found.append(f"it is refused for another reason: {met.reason}: {met.message}")
     if fixture.trace and fixture.trace_path.exists():
         found.append("it leaves its trace")

@@ -14,8 +14,6 @@ from tests.adversarial.fixture import Device, Fixture, fixtures
 from tests.adversarial.judgement import not_fooled, not_held, not_honoured
 
 ArenaOn = Callable[[Device], Arena]
-BY_DEFAULT = {"A2", "B3", "C1", "D1", "E3", "F1", "G1", "H1"}
-"""One or two of each family; all of them take a quarter of an hour on two cores."""
 
 
 def on_each_device(*, held: bool) -> list[object]:
@@ -24,8 +22,6 @@ def on_each_device(*, held: bool) -> list[object]:
     for fixture in fixtures():
         for device in fixture.devices:
             marks = [pytest.mark.gpu] if device == "cuda" else []
-            if fixture.catalogue not in BY_DEFAULT:
-                marks.append(pytest.mark.thorough)
             if held and fixture.root:
                 marks.append(pytest.mark.skipif(os.geteuid() != 0, reason="needs users of its own"))
             if held and fixture.pending:
