@@ -33,8 +33,71 @@ from reward_service.schemas import Submission  # noqa: E402
 from reward_service.settings import Settings  # noqa: E402
 from reward_service.worker.supervisor import Supervisor  # noqa: E402
 
-EXAMPLES = ["level1/softmax", "level2/rmsnorm_residual"]
-PAIRS = 30
+LARGE = "level1/softmax"
+"""An example; its inputs take 8 MiB or more."""
+SMALL_PROBLEM = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.tanh(x) * 2.0
+
+def get_inputs():
+    return [torch.randn(64, 128)]
+
+def get_init_inputs():
+    return []
+"""
+SMALL_CPU = """
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+
+source = r'''
+torch::Tensor scaled_tanh(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    const float* from = x.data_ptr<float>();
+    float* to = y.data_ptr<float>();
+    for (int64_t i = 0, n = x.numel(); i < n; ++i) to[i] = std::tanh(from[i]) * 2.0f;
+    return y;
+}
+'''
+own = load_inline(name="own", cpp_sources=source, functions=["scaled_tanh"])
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return own.scaled_tanh(x)
+"""
+SMALL_CUDA = """
+import torch
+from torch import nn
+from torch.utils.cpp_extension import load_inline
+
+source = r'''
+__global__ void kernel(const float* from, float* to, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) to[i] = tanhf(from[i]) * 2.0f;
+}
+torch::Tensor scaled_tanh(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+'''
+own = load_inline(
+    name="own",
+    cpp_sources="torch::Tensor scaled_tanh(torch::Tensor x);",
+    cuda_sources=source,
+    functions=["scaled_tanh"],
+)
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return own.scaled_tanh(x)
+"""
+PAIRS = 12
 Change = tuple[str, str, str]
 """File below `reward_service`, what stands there, and what shall."""
 SAME_PAIRS: list[Change] = [
@@ -65,13 +128,8 @@ KINDS: dict[str, list[Change]] = {
     "rest of the other side": [
         (
             "judge/pause.py",
-            "    with contextlib.suppress(ProcessLookupError):\n        signal.pidfd",
-            "    if False:\n        signal.pidfd",
-        ),
-        (
-            "judge/pause.py",
-            "        with contextlib.suppress(ProcessLookupError):\n            signal.pidfd",
-            "        if False:\n            signal.pidfd",
+            "        held = [self._pidfd]\n",
+            "        yield\n        return\n        held = [self._pidfd]\n",
         ),
     ],
     "whose work it is": [
@@ -109,7 +167,12 @@ def main() -> int:
         folder.chmod(0o755)  # other users must get to what is below
         kept = os.environ.get("REWARD_SERVICE_STATE_DIR")
         state = Path(kept) if kept else folder / "state"
-        jobs = [job(example, device, state) for example in EXAMPLES]
+        small = SMALL_CPU if device == "cpu" else SMALL_CUDA
+        large = (ROOT / "examples" / LARGE / f"{device}.py").read_text()
+        jobs = [
+            job("32 KiB", {"source": SMALL_PROBLEM}, small, state),
+            job(LARGE, {"name": LARGE}, large, state),
+        ]
         for number, (title, changes) in enumerate(variants.items()):
             copy = changed_copy(folder / f"copy-{number}", [*SAME_PAIRS, *changes])
             rows.append(
@@ -121,22 +184,19 @@ def main() -> int:
     return int(any(p["failures"] for row in rows for p in row["programs"]))
 
 
-def job(example: str, device: str, state: Path) -> dict[str, Any]:
-    """A built example, as JSON."""
-    source = (ROOT / "examples" / example / f"{device}.py").read_text()
-    submission = Submission.model_validate(
-        {"problem": {"name": example}, "candidate": {"source": source}}
-    )
+def job(name: str, problem: dict[str, str], candidate: str, state: Path) -> dict[str, Any]:
+    """A built candidate, as JSON."""
+    submission = Submission.model_validate({"problem": problem, "candidate": {"source": candidate}})
     settings = Settings(state_dir=state)
-    problem = ProblemLibrary(settings.problem_dirs).resolve(submission.problem).source
+    source = ProblemLibrary(settings.problem_dirs).resolve(submission.problem).source
     with BuildStage(settings, progress=print) as stage:
-        built = stage(submission, problem, Context("build", time.time() + 600))
+        built = stage(submission, source, Context("build", time.time() + 600))
     if isinstance(built, Finding):
-        raise SystemExit(f"{example} was not built: {built.message}")
+        raise SystemExit(f"{name} was not built: {built.message}")
     return {
-        "name": example,
+        "name": name,
         "submission": submission.model_dump(mode="json"),
-        "problem": problem,
+        "problem": source,
         "built": built.model_dump(mode="json"),
     }
 
