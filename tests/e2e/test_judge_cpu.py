@@ -314,12 +314,17 @@ return torch.zeros_like(x)
 
 
 def test_the_reference_is_nowhere_in_the_candidates_process(judge):
+    # Its own earlier outputs may be there, kept to be looked at again, and values come again.
     body = """
 names = [name for name, module in list(sys.modules.items()) if 'get_inputs' in vars(module)]
 assert not names, names
 tensors = [t for t in gc.get_objects() if isinstance(t, torch.Tensor) and t.shape == x.shape]
 y = self.right(x)
-assert tensors and not any(torch.allclose(t.float(), y, atol=1e-3) for t in tensors)
+own = self.__dict__.setdefault('own', [])
+assert any(t is x for t in tensors)
+foreign = [t for t in tensors if t.data_ptr() not in {mine.data_ptr() for mine in own}]
+assert not any(torch.allclose(t.float(), y, atol=1e-3) for t in foreign)
+own.append(y)
 return y
 """
     assert judge(PROBLEM, with_forward(body), stop_after="correctness").failure is None
