@@ -77,7 +77,7 @@ class Channel:
         body = self._read(length, deadline)
         fds, self._fds = self._fds, []
         try:
-            message = json.loads(body)
+            message = _decode(body)
         except (ValueError, RecursionError) as error:
             raise ChannelError(f"a message that is not JSON ({type(error).__name__})") from error
         if not isinstance(message, dict):
@@ -113,3 +113,13 @@ class Channel:
             parts.append(data)
             size -= len(data)
         return b"".join(parts)
+
+
+def _decode(body: bytes) -> object:
+    """Any JSON value; halves of surrogate pairs, which no text can carry further, become "?"."""
+    text = body.decode("utf-8")
+    value = json.loads(text)
+    if "\\ud" in text.lower():  # half a pair can only come as an escape: UTF-8 has none
+        clean = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+        value = json.loads(clean)
+    return value

@@ -1,5 +1,6 @@
 """Messages between processes: each limit holds, whatever the other side sends."""
 
+import json
 import os
 import socket
 import struct
@@ -61,6 +62,31 @@ def test_a_body_that_is_no_object_is_an_error(ends, body, error):
     channel, other = ends
     other.sendall(struct.pack("!I", len(body)) + body)
     with pytest.raises(ChannelError, match=error):
+        channel.receive(timeout=5)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (rb'{"\ud800": ["a\uDC00b"]}', {"?": ["a?b"]}),
+        (rb'{"x": "\ud83d\ude00 \\ud800"}', {"x": "\U0001f600 \\ud800"}),
+        ('{"x": "\U0001f600"}'.encode(), {"x": "\U0001f600"}),
+    ],
+)
+def test_what_arrives_is_text_that_can_be_sent_on(ends, body, told):
+    # A verdict whose evidence held half a pair could not be stored: nobody got an answer.
+    channel, other = ends
+    other.sendall(struct.pack("!I", len(body)) + body)
+    message, _ = channel.receive(timeout=5)
+    assert message == told
+    json.dumps(message, ensure_ascii=False).encode()
+
+
+def test_bytes_that_are_no_text_are_an_error(ends):
+    channel, other = ends
+    body = b'{"x": "\xed\xa0\x80"}'
+    other.sendall(struct.pack("!I", len(body)) + body)
+    with pytest.raises(ChannelError, match="not JSON"):
         channel.receive(timeout=5)
 
 
