@@ -5,6 +5,7 @@ The share is judged first (witness.py): most programs without a kernel that coun
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,8 +22,9 @@ from reward_service.judge.reference import Reference
 from reward_service.judge.witness import WatchedCall
 from reward_service.schemas import Policy, Reason
 
-_WATCHES = 5
-"""A busy host can make watched calls slow; a program that is slow when watched always is."""
+_PAUSES_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""Before each time that calls are watched. A busy host can make them slow, for as long as it is
+busy; a program that is slow when watched always is."""
 
 
 @dataclass
@@ -70,7 +72,8 @@ class CustomWork:
         """The watched call to judge by."""
         tolerance = witness.ON_CPU if kernels is None else witness.ON_GPU
         calls: list[WatchedCall] = []
-        for _ in range(_WATCHES):
+        for pause_s in _PAUSES_S:
+            time.sleep(pause_s)
             calls = witness.watch(self.candidate, self.verified_call, kernels)
             seen = witness.believed(calls, usual_s, tolerance)
             if seen is not None:

@@ -75,6 +75,17 @@ def _members(uid: int) -> list[int]:
     return [p.pid for p in processes.live() if uid in p.uids]
 
 
+def _used(uid: int) -> dict[int, float | None]:
+    """By process of a user, what it has used; None of one that is gone by now."""
+    used: dict[int, float | None] = {}
+    for pid in _members(uid):
+        try:
+            used[pid] = _cpu_seconds(pid)
+        except OSError:
+            used[pid] = None
+    return used
+
+
 @contextmanager
 def _held(process: subprocess.Popen[bytes], uid: int | None) -> Iterator[None]:
     pidfd = os.pidfd_open(process.pid)
@@ -115,10 +126,14 @@ def test_who_forks_faster_than_it_can_be_stopped_is_stopped_or_told(uid):
     comet = _run_shell(COMET, uid)
     try:
         with _held(comet, uid):
-            _at_rest(_members(uid))
+            before = _used(uid)
+            time.sleep(0.1)
+            after = _used(uid)
+        assert before == after
     except RestlessError:
-        assert [p for p in processes.live() if uid in p.uids]
-    _end(comet, uid)
+        assert _members(uid)
+    finally:
+        _end(comet, uid)
 
 
 LEADER_ENDS = """
