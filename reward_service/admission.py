@@ -1,13 +1,13 @@
 """Turns a submission into work that can be queued, or says which field stands in the way.
 
 Everything that decides the verdict goes into the evaluation's key: the problem's text, the
-candidate's, the policy with its device class and reward config resolved, and this package's
-own code. What only concerns the client (`deadline_s`, `priority`, `tags`) stays out of it.
+candidate's program and an infill's scaffold, the policy with its device class and reward config
+resolved, and this package's own code. What only concerns the client (`deadline_s`, `priority`,
+`tags`) stays out of it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reward_service.errors import RequestError
+from reward_service.formats.program import resolve, sha256
 from reward_service.jobs.registry import Process
 from reward_service.schemas import RewardConfigRef, Submission
 from reward_service.verdicts import harness_hash
@@ -32,6 +33,7 @@ class Admitted:
     """A submission with everything that its names stand for."""
 
     submission: Submission
+    """With its candidate resolved: a completion has become its program."""
     problem: ProblemSource
     reward: RewardConfigRef
     device_class: str
@@ -55,27 +57,31 @@ class Admission:
         self._alive = alive
         self._known_classes = known_classes
 
-    def admit(self, submission: Submission) -> Admitted:
+    def fleet(self) -> Sequence[Process]:
+        """Who is alive: one look serves for many submissions."""
+        return self._alive()
+
+    def admit(self, submission: Submission, fleet: Sequence[Process] | None = None) -> Admitted:
         """Resolve names and device. Raises `RequestError` (422, 503) naming the field."""
         problem = self._library.resolve(submission.problem)
         reward = self._book.resolve(submission.policy.reward).ref
-        device_class = self._device_class(submission)
-        candidate_hash = _sha256(submission.candidate.source)
+        device_class = self._device_class(submission, self.fleet() if fleet is None else fleet)
+        candidate = resolve(submission.candidate)
+        submission = submission.model_copy(update={"candidate": candidate.candidate})
         identity = {
             "problem": problem.hash,
-            "candidate": [submission.candidate.format, candidate_hash],
+            "candidate": candidate.identity,
             "policy": submission.policy.model_dump(mode="json", exclude={"device", "reward"}),
             "device_class": device_class,
             "reward": reward.hash,
             "harness": harness_hash(),
         }
-        key = _sha256(json.dumps(identity, sort_keys=True, allow_nan=False))
-        return Admitted(submission, problem, reward, device_class, candidate_hash, key)
+        key = sha256(json.dumps(identity, sort_keys=True, allow_nan=False))
+        return Admitted(submission, problem, reward, device_class, candidate.hash, key)
 
-    def _device_class(self, submission: Submission) -> str:
+    def _device_class(self, submission: Submission, alive: Sequence[Process]) -> str:
         """The class that the work goes to; `any` only where no device is needed nor there."""
         asked = submission.policy.device
-        alive = self._alive()
         if not any(p.kind == "builder" for p in alive):
             raise RequestError(503, "no live builder; start one with `reward-service builder`")
         live = Counter(p.device.device_class for p in alive if p.serves and p.device is not None)
@@ -100,7 +106,3 @@ class Admission:
             return ANY
         message = "no live worker; start one with `reward-service worker --device cpu`"
         raise RequestError(503, message, field="policy.device")
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

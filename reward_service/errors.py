@@ -2,6 +2,8 @@
 
     RewardServiceError
     ├── RequestError          the request is wrong: a 4xx, with the field
+    │   ├── QuotaError            the client has as much work here as its token allows: 429
+    │   └── BatchError            submissions of a batch are wrong, each with its field: 422
     ├── PrerequisiteError     this machine lacks something: the message says the command that helps
     ├── BadProblemError       the reference cannot be judged against: unscored/BAD_PROBLEM
     └── InfrastructureError   the service failed: unscored, retryable
@@ -36,6 +38,29 @@ class RequestError(RewardServiceError):
         self.status = status
         self.detail = detail
         self.field = field
+
+
+class QuotaError(RequestError):
+    """The client's own quota is used up: of `max_waiting` evaluations, `unfinished` wait or run."""
+
+    def __init__(self, client: str, max_waiting: int, unfinished: int) -> None:
+        super().__init__(
+            429,
+            f"{unfinished} evaluations of {client!r} wait or run, and its own quota is "
+            f"{max_waiting}; try again when some are done",
+        )
+        self.client = client
+        self.max_waiting = max_waiting
+
+
+class BatchError(RequestError):
+    """Submissions of a batch are wrong; `fields` has the message by dotted path of each."""
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        first, message = next(iter(fields.items()))
+        rest = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
+        super().__init__(422, f"{first}: {message}{rest}")
+        self.fields = fields
 
 
 class PrerequisiteError(RewardServiceError):

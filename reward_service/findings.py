@@ -56,6 +56,8 @@ class Built(BaseModel):
     """Key of the extension call -> key of its module in the artifact store."""
     report: BuildReport
     compiler: str | None = None
+    checks: tuple[Check, ...] = ()
+    """What was checked before the build."""
     warnings: tuple[str, ...] = ()
     """What was dropped or changed, such as flags that are not on the allow-list."""
 

@@ -4,7 +4,7 @@ Verdicts are observed as they come over the events stream, from the stage times 
 carry, so each counts once in each API process, whoever asked for it and wherever it ran; add
 nothing up over several API processes but what they answered (`requests`, `submissions`).
 Queues, workers and devices are read from Valkey at each scrape. No label takes a value that
-a client chooses.
+a client chooses; the names of clients are those of tokens, which the operator chose.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ class Metrics:
         )
         self._submissions = counter("submissions", "Accepted: new, joined or served", ["how"])
         self._requests = counter("requests", "HTTP answers", ["method", "route", "code"])
+        self._clients = counter("client_ended", "Evaluations that ended", ["client"])
+        self._refusals = counter("quota_refusals", "Refused by a client's quota", ["client"])
         self._stages = histogram("stage_seconds", "Time in a stage", STAGE_BUCKETS, ["stage"])
         self._total = histogram("evaluation_seconds", "Acceptance to verdict", TOTAL_BUCKETS)
         self._reward = histogram("reward", "Rewards of scored verdicts", REWARD_BUCKETS)
@@ -95,6 +97,14 @@ class Metrics:
         """A submission was accepted."""
         self._submissions.labels(how).inc()
 
+    def client_ended(self, client: str) -> None:
+        """An evaluation that the client started has ended."""
+        self._clients.labels(client).inc()
+
+    def quota_refusal(self, client: str) -> None:
+        """A submission was refused by its client's own quota."""
+        self._refusals.labels(client).inc()
+
     def request(self, method: str, route: str, code: int) -> None:
         """A request was answered."""
         self._requests.labels(method, route, str(code)).inc()
@@ -118,6 +128,7 @@ class _Fleet(Collector):
     def collect(self) -> Iterator[Metric]:
         try:
             queues = self._store.queues()
+            unfinished = self._store.unfinished()
             alive = self._registry.alive()
         except StoreError:
             yield _gauge("store_up", "Whether Valkey answers", [], {(): 0.0})
@@ -127,6 +138,8 @@ class _Fleet(Collector):
         age = {(name,): oldest for name, (_, oldest) in queues.items()}
         yield _gauge("queue_depth", "Evaluations waiting", ["queue"], depth)
         yield _gauge("queue_oldest_seconds", "Age of the oldest", ["queue"], age)
+        clients = {(name,): float(count) for name, count in unfinished.items()}
+        yield _gauge("client_unfinished", "Evaluations that wait or run", ["client"], clients)
         yield from _processes(alive)
 
 

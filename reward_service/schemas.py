@@ -14,21 +14,37 @@ import math
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 MAX_SOURCE_CHARS = 1 << 20
 MAX_MESSAGE_CHARS = 2_000
 MAX_LOG_CHARS = 8_000
 MAX_FALLBACK_CHARS = 300
+MAX_BATCH = 1_024
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_./@-]{0,127}$")]
 DeviceName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 Source = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SOURCE_CHARS)]
+Text = Annotated[str, StringConstraints(max_length=MAX_SOURCE_CHARS)]
 Tag = Annotated[str, StringConstraints(max_length=200)]
 
 
 class _Wire(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="null")
+
+
+def _one_of(*fields: str) -> dict[str, Any]:
+    """JSON schema of a model that takes exactly one of some fields."""
+    text = {"type": "string"}
+    return {"oneOf": [{"required": [f], "properties": {f: text}} for f in fields]}
 
 
 class Outcome(StrEnum):
@@ -167,7 +183,7 @@ NEVER_RETRYABLE: frozenset[Reason] = frozenset({Reason.BAD_PROBLEM, Reason.CANCE
 # --- what a client sends -------------------------------------------------------------------
 
 
-class Problem(_Wire):
+class Problem(_Wire, json_schema_extra=_one_of("source", "name")):
     """The PyTorch reference: its source, or the name of one that the service has."""
 
     source: Source | None = None
@@ -182,12 +198,78 @@ class Problem(_Wire):
         return self
 
 
-class Candidate(_Wire):
-    """The program to judge."""
+_FORMS = (
+    ("a program", "kernelbench", ("source",)),
+    ("a completion", "kernelbench", ("text",)),
+    ("an infill", "infill", ("prefix", "middle", "suffix")),
+)
+"""The ways to give a candidate: title, format, fields."""
+_PARTS = tuple(name for _, _, names in _FORMS for name in names)
 
-    format: Literal["kernelbench"] = "kernelbench"
-    """`kernelbench`: Python source that defines `ModelNew`."""
-    source: Source
+
+def _describe_forms(schema: dict[str, Any]) -> None:
+    """Say in the JSON schema which fields go together."""
+    schema["oneOf"] = [
+        {
+            "title": title,
+            "required": [*names, *(["format"] if format != "kernelbench" else [])],
+            "properties": {
+                "format": {"const": format},
+                **{part: {"type": "string" if part in names else "null"} for part in _PARTS},
+            },
+        }
+        for title, format, names in _FORMS
+    ]
+
+
+class Candidate(_Wire):
+    """The program to judge: as it is, within a model's completion, or as a part that is filled in.
+
+    Give `source`, or `text`, or (format `infill`) `prefix`, `middle` and `suffix`.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_describe_forms)
+
+    format: Literal["kernelbench", "infill"] = "kernelbench"
+    """`kernelbench`: Python source that defines `ModelNew`. `infill`: such a source in three
+    parts, of which a model wrote the middle."""
+    source: Source | None = None
+    """The program."""
+    text: Text | None = None
+    """What a model said, with the program in it; it may be empty, for a model may say nothing."""
+    prefix: Text | None = None
+    """What stands before the middle; with the suffix it is the scaffold."""
+    middle: Source | None = None
+    """What the model filled in."""
+    suffix: Text | None = None
+    """What stands behind the middle."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        given = {part for part in _PARTS if getattr(self, part) is not None}
+        wanted = {part for _, format, parts in _FORMS if format == self.format for part in parts}
+        errors = dict.fromkeys(given - wanted, f"format {self.format!r} does not take it")
+        if self.format == "infill":
+            errors |= dict.fromkeys(wanted - given, "format 'infill' needs it")
+            if not errors and not self.prefix and not self.suffix:
+                errors["prefix"] = "prefix and suffix must not both be empty"
+            if sum(len(getattr(self, part) or "") for part in wanted) > MAX_SOURCE_CHARS:
+                errors["middle"] = f"the three parts have more than {MAX_SOURCE_CHARS} characters"
+        elif len(wanted & given) != 1:
+            errors["text" if "text" in given else "source"] = (
+                "give exactly one of 'source' and 'text'"
+            )
+        if errors:
+            # Raised so, each keeps the name of its field; a ValueError would be of the whole.
+            raise ValidationError.from_exception_data(
+                "Candidate", [_fault(part, errors[part]) for part in _PARTS if part in errors]
+            )
+        return self
+
+
+def _fault(field: str, why: str) -> InitErrorDetails:
+    error = PydanticCustomError("candidate", "{why}", {"why": why})
+    return InitErrorDetails(type=error, loc=(field,), input=None)
 
 
 class Policy(_Wire):
@@ -385,6 +467,24 @@ class Evaluation(_Wire):
         if (self.verdict is not None) != (self.state is State.DONE):
             raise ValueError("an evaluation has a verdict when, and only when, it is done")
         return self
+
+
+class BatchSubmission(_Wire):
+    """Many submissions at once; all are taken, or none."""
+
+    submissions: Annotated[list[Submission], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class Batch(_Wire):
+    """The state of a batch: one place a submission, in the order that they came in."""
+
+    id: str
+    total: int
+    done: int
+    states: dict[State, int]
+    """How many are where."""
+    verdicts: tuple[Verdict | None, ...]
+    """None: not done yet."""
 
 
 class ProblemInfo(_Wire):

@@ -25,7 +25,8 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65_535)
     token: SecretStr | None = None
-    """Bearer token that clients must send; needed unless `host` is loopback."""
+    """Bearer token of the operator, without a quota; `reward-service token` makes others. One
+    is needed unless `host` is loopback and this is unset."""
     state_dir: Path = Path("~/.cache/reward-service")
     """Artifacts, device calibrations and scratch."""
     precompiled_dir: Path | None = None
@@ -42,8 +43,13 @@ class Settings(BaseSettings):
     """First of the user ids given to sandboxed processes."""
 
     max_body_bytes: int = 1 << 20
+    max_batch_bytes: int = 64 << 20
+    """The same of a batch; both count what was compressed in full."""
     max_queued: int = Field(default=10_000, ge=1)
     """Evaluations waiting at most; past it a new one is answered with 429."""
+    client_window: int = Field(default=16, ge=1)
+    """Evaluations of one client that are next in a queue at a time; the rest of them wait until
+    it is their turn, so that clients get equal shares. The same in all processes."""
     result_ttl_s: int = Field(default=7 * 86_400, ge=1)
     """How long a finished verdict is kept and served again."""
     lease_s: float = Field(default=10.0, gt=0)

@@ -15,13 +15,15 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import compile_path
 
-from reward_service.errors import RequestError, StoreError
-from reward_service.schemas import ProblemDetails
+from reward_service.errors import BatchError, RequestError, StoreError
+from reward_service.schemas import MAX_BATCH, ProblemDetails
 
 log = logging.getLogger(__name__)
 
-MAX_ERRORS = 20
+MAX_ERRORS = 2 * MAX_BATCH
+"""So that a batch learns of each of its submissions that is wrong."""
 MAX_FIELD_CHARS = 200
 VALUE_ERROR = "Value error, "
 NOT_A_FIELD = frozenset({"body", "query", "path", "header"})
@@ -50,32 +52,51 @@ def problem_response(
     )
 
 
-def install(app: FastAPI, retry_after_s: Callable[[], int]) -> None:
-    """Make all errors of `app` problem+json; `retry_after_s` is what a 429 advises."""
+def store_response(error: StoreError) -> Response:
+    """Valkey does not answer."""
+    log.warning("%s", error)
+    detail = "the service's store does not answer; nothing is lost, try again"
+    return problem_response(503, detail, headers={"Retry-After": str(RETRY_STORE_S)})
+
+
+def install(app: FastAPI, refused: Callable[[RequestError], int]) -> None:
+    """Make all errors of `app` problem+json; `refused` hears of each 429 and says when to retry."""
 
     @app.exception_handler(RequestError)
     async def _request_error(_: Request, error: RequestError) -> Response:
-        headers = {"Retry-After": str(retry_after_s())} if error.status == 429 else {}
-        return problem_response(error.status, error.detail, error.field, headers=headers)
+        headers = {"Retry-After": str(refused(error))} if error.status == 429 else {}
+        fields = error.fields if isinstance(error, BatchError) else {}
+        named = [{"field": field, "message": message} for field, message in fields.items()]
+        return problem_response(
+            error.status, error.detail, error.field, errors=named, headers=headers
+        )
 
     @app.exception_handler(StoreError)
     async def _store_error(_: Request, error: StoreError) -> Response:
-        log.warning("%s", error)
-        detail = "the service's store does not answer; nothing is lost, try again"
-        return problem_response(503, detail, headers={"Retry-After": str(RETRY_STORE_S)})
+        return store_response(error)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         return _refusal(request, error.errors())
 
     @app.exception_handler(HTTPException)
-    async def _http(_: Request, error: HTTPException) -> Response:
-        return problem_response(error.status_code, error.detail, headers=error.headers)
+    async def _http(request: Request, error: HTTPException) -> Response:
+        headers = dict(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(_methods(app, request))
+        return problem_response(error.status_code, error.detail, headers=headers)
 
     @app.exception_handler(Exception)
     async def _bug(_: Request, error: Exception) -> Response:
         # The server logs the traceback: this handler's exception is raised again.
         return problem_response(500, "the service failed; its log has the cause")
+
+
+def _methods(app: FastAPI, request: Request) -> list[str]:
+    """What may be done at the request's path, by any of its routes."""
+    paths = app.openapi()["paths"]
+    there = [p for p in paths if compile_path(p)[0].fullmatch(request.url.path)]
+    return sorted({method.upper() for path in there for method in paths[path]})
 
 
 def _refusal(request: Request, errors: Sequence[Any]) -> Response:

@@ -5,15 +5,15 @@ Plain ASGI, so that nothing is buffered twice and a client's going away reaches 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-from collections.abc import Callable
+import zlib
+from collections.abc import Awaitable, Callable
 
-from pydantic import SecretStr
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reward_service.api.errors import problem_response
+from reward_service.api.errors import problem_response, store_response
+from reward_service.errors import RequestError, StoreError
+from reward_service.jobs.tokens import Token
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -43,33 +43,41 @@ class CountRequests:
         await self._app(scope, receive, counting)
 
 
-class RequireToken:
-    """Answers 401 to whoever does not send the bearer token; probes need none."""
+class Authenticate:
+    """Answers 401 to whoever does not send a bearer token that counts; probes need none.
 
-    def __init__(self, app: ASGIApp, token: SecretStr) -> None:
+    A route finds the `Token` in its request's `state.client`.
+    """
+
+    def __init__(self, app: ASGIApp, identify: Callable[[str], Awaitable[Token | None]]) -> None:
         self._app = app
-        self._digest = _digest(token.get_secret_value())
+        self._identify = identify
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
         if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
-            scheme, _, sent = Headers(scope=scope).get("authorization", "").partition(" ")
-            matches = hmac.compare_digest(_digest(sent.strip()), self._digest)
-            if scheme.lower() != "bearer" or not matches:
-                detail = "send the service's token as `Authorization: Bearer ...`"
+            try:
+                client = await self._identify(Headers(scope=scope).get("authorization", ""))
+            except StoreError as error:
+                await store_response(error)(scope, receive, send)
+                return
+            if client is None:
+                detail = "send a token of this service as `Authorization: Bearer ...`"
                 refusal = problem_response(401, detail, headers={"WWW-Authenticate": "Bearer"})
                 await refusal(scope, receive, send)
                 return
+            scope.setdefault("state", {})["client"] = client
         await self._app(scope, receive, send)
 
 
-class LimitBody:
-    """Reads the body ahead, and answers 413 as soon as it is too long.
+class ReadBody:
+    """Reads the body ahead, unpacked where it is gzip; answers 413 as soon as it is too long.
 
-    `Content-Length` is believed only where it says too much; a chunked body is counted.
+    `max_bytes` says how long the body of a path may be. `Content-Length` is believed only where
+    it says too much; what comes is counted, and what it unpacks to.
     """
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: Callable[[str], int]) -> None:
         self._app = app
         self._max_bytes = max_bytes
 
@@ -78,12 +86,12 @@ class LimitBody:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        declared = Headers(scope=scope).get("content-length", "0")
-        too_long = declared.isdigit() and int(declared) > self._max_bytes
-        body = None if too_long else await self._read(receive)
-        if body is None:
-            message = f"the body is longer than {self._max_bytes} bytes"
-            refusal = problem_response(413, message, "body", headers={"Connection": "close"})
+        try:
+            body = await self._body(scope, receive)
+        except RequestError as error:
+            field = error.field
+            headers = {"Connection": "close"}
+            refusal = problem_response(error.status, error.detail, field, headers=headers)
             await refusal(scope, receive, send)
             return
         replayed = False
@@ -97,21 +105,40 @@ class LimitBody:
 
         await self._app(scope, replay, send)
 
-    async def _read(self, receive: Receive) -> bytes | None:
-        """The whole body, or None as soon as it is too long."""
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        """The whole body; raises `RequestError` 413, 415 or 400."""
+        headers = Headers(scope=scope)
+        most = self._max_bytes(scope["path"])
+        declared = headers.get("content-length", "0")
+        if declared.isdigit() and int(declared) > most:
+            raise _too_long(most)
+        encoding = headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("identity", "gzip"):
+            refused = f"a body may be plain or gzip, not {encoding[:32]!r}"
+            raise RequestError(415, refused, "Content-Encoding")
+        packed = encoding == "gzip"
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
         chunks: list[bytes] = []
         size = 0
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return b""
-            chunks.append(message.get("body", b""))
-            size += len(chunks[-1])
-            if size > self._max_bytes:
-                return None
+            chunk = message.get("body", b"")
+            if packed:
+                try:
+                    chunk = unpacker.decompress(chunk, most - size + 1)
+                except zlib.error as error:
+                    raise RequestError(400, "the body is not gzip", "body") from error
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > most:
+                raise _too_long(most)
             if not message.get("more_body", False):
+                if packed and not unpacker.eof:
+                    raise RequestError(400, "the body is not whole: its gzip does not end", "body")
                 return b"".join(chunks)
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+def _too_long(most: int) -> RequestError:
+    return RequestError(413, f"the body is longer than {most} bytes", "body")

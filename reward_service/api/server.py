@@ -15,6 +15,9 @@ from reward_service.errors import PrerequisiteError
 log = logging.getLogger(__name__)
 
 BACKLOG = 2_048
+KEEP_ALIVE_S = 75
+"""Longer than clients and proxies keep an idle connection, so that they close it and not we, who
+might do so just as a request comes."""
 GRACE_S = 10
 """Seconds for answers under way once the process is told to end."""
 
@@ -58,6 +61,7 @@ def make_server(app: FastAPI) -> uvicorn.Server:
         log_config=None,
         log_level="warning",
         access_log=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
     )
     return _Server(config, app)

@@ -31,6 +31,7 @@ from reward_service.findings import Built, Context, Finding
 from reward_service.formats import kernelbench
 from reward_service.formats.extension_call import ExtensionCall
 from reward_service.formats.hints import hints
+from reward_service.formats.program import program_of
 from reward_service.formats.record import record
 from reward_service.sandbox import isolation
 from reward_service.sandbox.box import Boxes
@@ -102,15 +103,16 @@ class BuildStage:
     def __call__(self, submission: Submission, problem: str, context: Context) -> Built | Finding:
         """Build every extension of the candidate; `problem` is the reference's source.
 
-        Raises PrerequisiteError if this machine lacks the compiler, QueueDeadlineError or
-        CancelledError when nobody waits any more.
+        Raises NoProgramError if the candidate has no program, PrerequisiteError if this machine
+        lacks the compiler, QueueDeadlineError or CancelledError when nobody waits any more.
         """
         context.check()
-        found = self._calls(submission.candidate.source, problem, context)
+        source = program_of(submission.candidate)
+        found = self._calls(source, problem, context)
         if isinstance(found, Finding):
             return found
         calls, notes = found
-        notes = (*notes, *hints(submission.candidate.source))
+        notes = (*notes, *hints(source))
         if not calls:
             return Built(report=BuildReport(path="none"), warnings=notes)
         made: dict[str, _Made] = {}

@@ -21,6 +21,7 @@ from reward_service.cli import (
     evaluate,
     prepare,
     problems,
+    token,
     up,
     worker,
 )
@@ -49,6 +50,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(bench.bench, name="bench")
+app.add_typer(token.token, name="token")
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import signal
 import sys
 import time
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from reward_service import verdicts
+from reward_service.build.program_stage import build_program
 from reward_service.build.stage import BuildStage
 from reward_service.cli.common import load_settings, require_state_dir
 from reward_service.cli.show import show_verdict
@@ -27,6 +27,7 @@ from reward_service.errors import (
     RequestError,
 )
 from reward_service.findings import Context, Finding
+from reward_service.formats.program import resolve
 from reward_service.problems.library import ProblemLibrary, ProblemSource
 from reward_service.rewards.book import RewardBook
 from reward_service.schemas import Outcome, Submission, Verdict
@@ -38,7 +39,12 @@ EXIT_CORRECT, EXIT_SCORED, EXIT_UNSCORED, EXIT_USAGE = 0, 1, 2, 3
 
 def evaluate(
     problem: Annotated[str, typer.Option(help="A file, or a name that `problems` lists.")],
-    candidate: Annotated[Path, typer.Option(help="The candidate's file.")],
+    candidate: Annotated[
+        Path,
+        typer.Option(
+            help="The candidate's file; a .md or .txt is a completion with the program in it."
+        ),
+    ],
     device: Annotated[
         str, typer.Option(help="cpu, cuda (the first GPU) or cuda:N; by default a GPU if any.")
     ] = "any",
@@ -69,7 +75,7 @@ def evaluate(
         submission = Submission.model_validate(
             {
                 "problem": _problem(problem),
-                "candidate": {"source": _read(candidate)},
+                "candidate": {_candidate_field(candidate): _read(candidate)},
                 "policy": {
                     "reward": reward,
                     "precision": precision,
@@ -109,15 +115,16 @@ def run_locally(
 ) -> Verdict:
     """Build and judge in this process's own tree; the verdict, whatever happens."""
     reward = RewardBook(settings.reward_file).resolve(submission.policy.reward)
-    candidate_hash = hashlib.sha256(submission.candidate.source.encode()).hexdigest()
-    subject = verdicts.Subject(uuid.uuid4().hex, problem.hash, candidate_hash)
+    candidate = resolve(submission.candidate)
+    submission = submission.model_copy(update={"candidate": candidate.candidate})
+    subject = verdicts.Subject(uuid.uuid4().hex, problem.hash, candidate.hash)
     deadline = time.time() + submission.deadline_s
     context = Context(id=subject.id, deadline=deadline, progress=progress)
     start = time.perf_counter()
     try:
         progress("building")
         with BuildStage(settings, prepare=False) as build:
-            built = build(submission, problem.source, context)
+            built = build_program(build, submission, problem.source, context)
         stages = {"build": time.perf_counter() - start}
         if isinstance(built, Finding):
             return verdicts.of_finding(subject, reward, built, stages=stages)
@@ -148,6 +155,11 @@ def _problem(problem: str) -> dict[str, str]:
     if path.suffix == ".py" or path.is_file():
         return {"source": _read(path)}
     return {"name": problem}
+
+
+def _candidate_field(path: Path) -> str:
+    """Whether a file holds a program or what a model said around it."""
+    return "text" if path.suffix.lower() in (".md", ".txt") else "source"
 
 
 def _read(path: Path) -> str:

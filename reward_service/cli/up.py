@@ -14,6 +14,7 @@ import typer
 
 from reward_service.cli.children import Children
 from reward_service.cli.common import EXIT_PREREQUISITE, load_settings, require_state_dir, start
+from reward_service.errors import PrerequisiteError
 from reward_service.settings import Settings
 
 Commands = Mapping[str, Sequence[str]]
@@ -68,7 +69,7 @@ def run_up(settings: Settings, commands: Commands) -> None:
 
     Raises `PrerequisiteError`; exits with status 3 if a child does.
     """
-    from reward_service.api.app import create_app
+    from reward_service.api.app import create_app, is_loopback
     from reward_service.api.server import listen, serve
     from reward_service.jobs.embedded import EmbeddedValkey
 
@@ -82,6 +83,12 @@ def run_up(settings: Settings, commands: Commands) -> None:
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(listen(settings.host, settings.port))
         if settings.redis_url is None:
+            if settings.token is None and not is_loopback(settings.host):
+                # `reward-service token` has no way to the embedded server.
+                raise PrerequisiteError(
+                    f"{settings.host} can be reached from other hosts, and there is no token",
+                    "set REWARD_SERVICE_TOKEN, or REDIS_URL, or listen on 127.0.0.1",
+                )
             url = stack.enter_context(EmbeddedValkey()).url
             settings = load_settings(**settings.model_dump(exclude={"redis_url"}), redis_url=url)
             typer.echo("valkey     embedded; what it holds ends with it")

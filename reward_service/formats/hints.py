@@ -9,8 +9,9 @@ CUDA, are never looked at.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
+
+from reward_service.formats.syntax import NOT_PYTHON, parse
 
 MAX_HINTS = 10
 
@@ -50,14 +51,12 @@ _FLAGS = "torch.backends."
 def hints(source: str) -> tuple[str, ...]:
     """At most `MAX_HINTS` warnings, in the order of the lines, each name once."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
+        tree = parse(source)
         imported = _imported(tree)
         found = sorted(
             [*_uses(tree, imported), *_replaced(tree, imported), *_keyed_by_identity(tree)]
         )
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except NOT_PYTHON:
         return ()  # other parts of the service tell the author
     lines: dict[str, int] = {}
     for line, text in found:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from dataclasses import dataclass
 
 from reward_service.findings import Finding
 from reward_service.formats.extension_call import BadExtensionCall, ExtensionCall, Kind
 from reward_service.formats.literals import Evaluator, NotLiteralError
+from reward_service.formats.syntax import NOT_PYTHON, parse
 from reward_service.schemas import Reason
 
 _MODULE = "torch.utils.cpp_extension"
@@ -43,10 +43,8 @@ class Extraction:
 def extract(source: str) -> Extraction | Finding:
     """Read the extension calls off a candidate's source; a Finding if it is not Python."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a stray backslash is the candidate's own affair
-            tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        tree = parse(source)
+    except NOT_PYTHON as error:
         return _not_python(error)
     names = _names(tree)
     hiding = sorted(names & _HIDING)

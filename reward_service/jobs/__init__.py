@@ -5,7 +5,8 @@ is a permission to work on one evaluation once: it is issued when the evaluation
 taken by one worker, and void as soon as another is issued or the evaluation ends. Every move
 is one transaction (`lifecycle.py`) that checks the ticket, changes the hash, moves the ticket
 and adds an entry to the events stream, so a reader of the stream sees every state, a late
-result changes nothing, and the first verdict stays.
+result changes nothing, and the first verdict stays. Clients (`tokens.py`) get equal shares of
+a queue because only so many tickets of each are in RQ's list at a time (`windows.py`).
 
     queued --claim--> building --built--> built --claim--> running --finish--> done
       ^------lease lost---|                 ^------lease lost---|

@@ -16,6 +16,10 @@ CLASSES = "reward:classes"
 """Set of the device classes ever served."""
 SWEEPING = "reward:sweeping"
 """Present while a sweep is recent enough."""
+TOKENS = "reward:tokens"
+"""Hash: SHA-256 of a token's secret -> the token in JSON (`tokens.py`)."""
+CLIENTS = "reward:clients"
+"""Set of the names of all clients that ever submitted; each is a token's, or was."""
 
 ARTIFACTS_USED = "reward:artifacts:used"
 """Sorted set: key of an artifact -> count of uses, of all of them, at its last one."""
@@ -40,9 +44,34 @@ def by_key(key: str) -> str:
     return f"reward:key:{key}"
 
 
+def batch(id: str) -> str:
+    """String: one batch, as JSON (`jobs/batches.py`)."""
+    return f"reward:batch:{id}"
+
+
+def idempotency(client: str, key: str) -> str:
+    """String: what the request with this key of a client made, as JSON (`jobs/idempotency.py`)."""
+    return f"reward:idempotency:{client}:{key}"
+
+
 def waiting(queue: str) -> str:
     """Sorted set of the tickets waiting in a queue: ticket -> since when."""
     return f"reward:waiting:{queue}"
+
+
+def unfinished(client: str) -> str:
+    """Set: ids of the evaluations that a client started and that are not done."""
+    return f"reward:unfinished:{client}"
+
+
+def window(queue: str, client: str) -> str:
+    """Set: a client's tickets that stand in RQ's list, or were just taken from it."""
+    return f"reward:window:{queue}:{client}"
+
+
+def backlog(queue: str, client: str) -> str:
+    """Sorted set: a client's tickets that wait for room in RQ's list -> when accepted."""
+    return f"reward:backlog:{queue}:{client}"
 
 
 def lease(ticket: str) -> str:

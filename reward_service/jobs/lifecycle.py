@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Mapping
 
 from reward_service import verdicts
@@ -48,6 +49,7 @@ class Lifecycle:
                 # Ours already where the answer to an earlier try was lost on its way.
                 return True if record.owner == owner else None
             pipe.zrem(keys.waiting(record.queue), ticket)
+            self._queue.claimed(record, pipe)
             pipe.sadd(keys.HELD, ticket)
             pipe.set(keys.lease(ticket), owner, px=self._lease_ms)
             changes: dict[str, str | int] = {
@@ -143,17 +145,20 @@ class Lifecycle:
 
         return bool(self.store.change(id, decide))
 
-    def cancel(self, id: str) -> Record | None:
-        """One of the clients wants no answer any more; without others, the evaluation ends.
+    def cancel(self, id: str, client: str) -> Record | None:
+        """A client wants no answer to one of its submissions; without others, it all ends.
 
-        Returns the evaluation as it is then, or None if there is none of this id.
+        A client that holds none of them changes nothing. Returns the evaluation as it is then,
+        or None if there is none of this id.
         """
 
         def decide(record: Record, pipe: Pipeline) -> bool | None:
-            if record.state is State.DONE:
+            if record.state is State.DONE or client not in record.holders:
                 return None
-            if record.holders > 1:
-                pipe.hincrby(keys.evaluation(id), "holders", -1)
+            left = Counter(record.holders)
+            left.subtract([client])
+            if left.total():
+                pipe.hset(keys.evaluation(id), "holders", json.dumps(+left))
             else:
                 verdict = self._unscored(record, Reason.CANCELLED, "cancelled by the client")
                 self._end(record, verdict, pipe)
@@ -173,7 +178,7 @@ class Lifecycle:
         serial = record.serial + 1
         ticket = keys.ticket(record.id, serial)
         queue = record.queue_after(state)
-        self._queue.put(ticket, queue, pipe, front=record.urgent)
+        self._queue.put(ticket, queue, record, pipe)
         pipe.sadd(keys.QUEUES, queue)
         pipe.zadd(keys.waiting(queue), {ticket: self.store.now()})
         issued: dict[str, str | int] = {"ticket": ticket, "serial": serial, "owner": ""}
@@ -183,7 +188,7 @@ class Lifecycle:
         """Take the present ticket out of the place where it is."""
         if record.state in WORKING:
             pipe.zrem(keys.waiting(record.queue), record.ticket)
-            self._queue.withdraw(record.ticket, record.queue, pipe)
+            self._queue.withdraw(record, pipe)
         else:
             pipe.srem(keys.HELD, record.ticket)
             pipe.delete(keys.lease(record.ticket))
@@ -194,6 +199,7 @@ class Lifecycle:
         self._move(record, State.DONE, {"verdict": verdict.model_dump_json()}, pipe)
         pipe.hdel(name, *WORK_FIELDS)
         pipe.zrem(keys.DEADLINES, record.id)
+        pipe.srem(keys.unfinished(record.client), record.id)
         pipe.expire(name, self._result_ttl_s)
         pipe.expire(keys.by_key(record["key"]), self._result_ttl_s)
 

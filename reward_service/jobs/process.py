@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias, TypeVar
 from uuid import uuid4
 
 from reward_service import verdicts
+from reward_service.build.program_stage import Build
 from reward_service.errors import (
     ArtifactLostError,
     QueueDeadlineError,
@@ -31,7 +32,7 @@ from reward_service.jobs.queue import JobQueue, serve
 from reward_service.jobs.record import Record
 from reward_service.jobs.registry import Process, Registry
 from reward_service.jobs.repeating import Repeating
-from reward_service.jobs.steps import Build, Judge, Step, build_step, judge_step
+from reward_service.jobs.steps import Judge, Step, build_step, judge_step
 from reward_service.jobs.store import Store
 from reward_service.jobs.sweeper import Sweeper
 from reward_service.rewards.book import RewardBook
@@ -151,7 +152,7 @@ def _run(
     info: Callable[[], DeviceInfo] | None,
 ) -> None:
     client = connect(url)
-    tickets = JobQueue(client)
+    tickets = JobQueue(client, settings.client_window)
     lifecycle = Lifecycle(Store(client), tickets, settings)
     sweeper = Sweeper(lifecycle, tickets, settings.lease_s)
     registry = Registry(client, settings.lease_s)

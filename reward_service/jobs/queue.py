@@ -22,7 +22,10 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 from rq.worker import WorkerStatus
 
-from reward_service.jobs.connection import Client, Pipeline
+from reward_service.jobs import keys
+from reward_service.jobs.connection import Client, Pipeline, store_errors
+from reward_service.jobs.record import Record
+from reward_service.jobs.windows import Share
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +37,17 @@ LONGEST_PAUSE_S = 2.0
 
 
 class JobQueue:
-    """Puts tickets into queues, as part of a caller's transaction."""
+    """Puts tickets into queues, as part of a caller's transaction.
 
-    def __init__(self, client: Client) -> None:
+    A client has at most `window` of them in RQ's list (`windows.py`), unless they are urgent.
+    """
+
+    def __init__(self, client: Client, window: int) -> None:
         self._client = client
+        self._window = window
 
-    def put(self, ticket: str, queue: str, pipe: Pipeline, front: bool) -> None:
-        """Add a ticket when `pipe` is executed; `front`: ahead of all that wait."""
+    def put(self, ticket: str, queue: str, record: Record, pipe: Pipeline) -> None:
+        """Add a ticket of an evaluation when `pipe` is executed; urgent: ahead of all."""
         job = Job.create(
             func="reward_service.ticket",  # never imported: the worker hands the ticket on
             args=[ticket],
@@ -52,19 +59,51 @@ class JobQueue:
             result_ttl=0,
             failure_ttl=FAILED_TTL_S,
         )
-        self._queue(queue).enqueue_job(job, pipeline=pipe, at_front=front)
+        self._queue(queue).enqueue_job(job, pipeline=pipe, at_front=record.urgent)
+        share = self._share(queue, record.client)
+        if record.urgent:
+            share.go_first(ticket, pipe)
+        else:
+            share.stand_in(ticket, record.created, pipe)
 
-    def withdraw(self, ticket: str, queue: str, pipe: Pipeline) -> None:
-        """Take a ticket out again when `pipe` is executed; harmless if it has gone."""
-        self._queue(queue).remove(ticket, pipeline=pipe)
-        pipe.delete(Job.key_for(ticket))
+    def claimed(self, record: Record, pipe: Pipeline) -> None:
+        """A worker has the present ticket, which it got from RQ: the client's next one's turn."""
+        self._share(record.queue, record.client).leave(record.ticket, pipe)
+
+    def withdraw(self, record: Record, pipe: Pipeline) -> None:
+        """Take the present ticket out when `pipe` is executed; harmless if it has gone."""
+        self._queue(record.queue).remove(record.ticket, pipeline=pipe)
+        self._share(record.queue, record.client).leave(record.ticket, pipe)
+        pipe.delete(Job.key_for(record.ticket))
 
     def tickets(self, queue: str) -> set[str]:
-        """The tickets that wait in a queue."""
-        return set(self._queue(queue).get_job_ids())
+        """The tickets that wait in a queue, in RQ's list or in a client's backlog."""
+        with store_errors(), self._client.pipeline() as pipe:
+            pipe.lrange(_listed(queue), 0, -1)
+            for client in self._clients():
+                pipe.zrange(keys.backlog(queue, client), 0, -1)
+            return {ticket.decode() for part in pipe.execute() for ticket in part}
+
+    def mend(self, queue: str) -> None:
+        """Let go what is held back although there is room (`windows.py` says how it comes)."""
+        with store_errors(), self._client.pipeline() as pipe:
+            for client in self._clients():
+                self._share(queue, client).mend(pipe)
+            pipe.execute()
+
+    def _clients(self) -> list[str]:
+        return [name.decode() for name in self._client.smembers(keys.CLIENTS)]
+
+    def _share(self, queue: str, client: str) -> Share:
+        return Share(queue, client, _listed(queue), self._window)
 
     def _queue(self, name: str) -> Queue:
         return Queue(name, connection=self._client, serializer=JSONSerializer)
+
+
+def _listed(queue: str) -> str:
+    """Key of RQ's list of a queue."""
+    return f"{Queue.redis_queue_namespace_prefix}{queue}"
 
 
 def serve(

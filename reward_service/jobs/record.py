@@ -19,6 +19,8 @@ from reward_service.verdicts import Subject
 if TYPE_CHECKING:
     from reward_service.admission import Admitted
 
+LOCAL_CLIENT = "local"
+"""Name of whoever calls from this host without a token."""
 WORK_FIELDS = ("submission", "problem", "built", "ticket", "owner")
 
 
@@ -94,9 +96,16 @@ class Record:
         return int(self._fields.get("rebuilds", 0))
 
     @property
-    def holders(self) -> int:
-        """Number of submissions that it answers and that were not cancelled."""
-        return int(self["holders"])
+    def client(self) -> str:
+        """Name of the client that started it: the work counts as its, whoever joined later."""
+        return self._fields.get("client", LOCAL_CLIENT)
+
+    @property
+    def holders(self) -> dict[str, int]:
+        """By client, the number of submissions that it answers and that were not cancelled."""
+        holders = json.loads(self["holders"])
+        # A bare number: it was accepted before there were clients.
+        return {self.client: holders} if isinstance(holders, int) else dict(holders)
 
     @property
     def urgent(self) -> bool:
@@ -146,11 +155,12 @@ class Record:
         return Evaluation(id=self.id, state=self.state, verdict=self.verdict, tags=tags)
 
 
-def new_record(admitted: Admitted, now: float) -> dict[str, str | float]:
+def new_record(admitted: Admitted, client: str, now: float) -> dict[str, str | float]:
     """The hash of an evaluation that was just accepted, before its first ticket."""
     submission = admitted.submission
     return {
         "key": admitted.key,
+        "client": client,
         "state": State.QUEUED,
         "device_class": admitted.device_class,
         "problem_hash": admitted.problem.hash,
@@ -166,6 +176,6 @@ def new_record(admitted: Admitted, now: float) -> dict[str, str | float]:
         "deadline": now + submission.deadline_s,
         "serial": 0,
         "attempts": 0,
-        "holders": 1,
+        "holders": json.dumps({client: 1}),
         "stages": "{}",
     }

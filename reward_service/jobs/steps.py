@@ -11,16 +11,15 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from reward_service import verdicts
+from reward_service.build.program_stage import Build, build_program
 from reward_service.errors import InfrastructureError
 from reward_service.findings import Built, Context, Finding, Judgement
 from reward_service.jobs.record import Record
 from reward_service.rewards.book import RewardBook, RewardConfig
 from reward_service.schemas import Submission, Verdict
 
-Build: TypeAlias = Callable[[Submission, str, Context], Built | Finding]
-"""The build stage; the string is the reference's source."""
 Judge: TypeAlias = Callable[[Submission, str, Built, Context], Judgement]
-"""The judge stage, likewise."""
+"""The judge stage; the string is the reference's source."""
 Step: TypeAlias = Callable[[Record, Context], Built | Verdict]
 
 
@@ -30,7 +29,7 @@ def build_step(build: Build, book: RewardBook) -> Step:
     def step(record: Record, context: Context) -> Built | Verdict:
         reward = _reward(record, book)
         started = time.monotonic()
-        made = build(record.submission, record.problem, context)
+        made = build_program(build, record.submission, record.problem, context)
         stages = _stages(record, "build", started)
         if isinstance(made, Finding):
             return verdicts.of_finding(record.subject, reward, made, stages=stages)

@@ -36,6 +36,11 @@ class Store:
             fields = self.client.hgetall(keys.evaluation(id))
         return Record(id, fields) if fields else None
 
+    def get_all(self, ids: Sequence[str]) -> dict[str, Record]:
+        """Of these ids, the evaluations that there are."""
+        with store_errors():
+            return {record.id: record for record in self._records(ids)}
+
     def recent(self, count: int) -> list[Record]:
         """The evaluations that were done last, the latest first."""
         with store_errors():
@@ -81,6 +86,15 @@ class Store:
             count, oldest = next(found), next(found)
             depths[name] = (count, max(0.0, self.now() - oldest[0][1]) if oldest else 0.0)
         return depths
+
+    def unfinished(self) -> dict[str, int]:
+        """By client, how many evaluations that it started wait or run."""
+        with store_errors():
+            names = sorted(name.decode() for name in self.client.smembers(keys.CLIENTS))
+            with self.client.pipeline(transaction=False) as pipe:
+                for name in names:
+                    pipe.scard(keys.unfinished(name))
+                return dict(zip(names, pipe.execute(), strict=True))
 
     def ping(self) -> None:
         """Raise `StoreError` unless the server answers."""

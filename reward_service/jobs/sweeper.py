@@ -4,7 +4,7 @@ Every API process and every worker sweeps; a key in Valkey lets one of them do i
 After an outage no lease is judged for one lease's time, so that holders can renew theirs
 first. A ticket that waits without being in RQ's list was taken by a worker that died before
 it could claim it; it is replaced when two looks in a row find it missing, since a live worker
-needs a moment for its claim.
+needs a moment for its claim. The same look mends the clients' windows.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class Sweeper:
     def _look_for_missing(self) -> None:
         missing: set[str] = set()
         for queue, tickets in self._store.waiting(at_least_s=self._lease_s).items():
+            self._queue.mend(queue)
             if tickets:
                 missing |= set(tickets) - self._queue.tickets(queue)
         for ticket in missing & self._missing:

@@ -4,16 +4,18 @@ One reader follows the events stream from the last entry it saw, so that a recon
 nothing; since the stream may have been cut or lost meanwhile, it also wakes everyone to look
 for himself. A waiter subscribes first and looks second, so that no end can fall between the
 two. Each evaluation that gets done is loaded once and also handed to `on_done`, waited for
-or not.
+or not. Who follows many evaluations, or each of their moves, learns which have moved, and loads
+those.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import redis
 
@@ -32,6 +34,33 @@ SHORTEST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 1.0
 
 
+class Follower:
+    """Learns which of some evaluations have moved since it last asked."""
+
+    def __init__(self, ids: Collection[str]) -> None:
+        self._ids = frozenset(ids)
+        self._moved = set(self._ids)
+        self._something = asyncio.Event()
+        self._something.set()
+
+    async def moved(self, timeout_s: float) -> set[str]:
+        """What has moved, once something has; all of them at first. Empty: nothing in time."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._something.wait(), timeout_s)
+        self._something.clear()
+        moved, self._moved = self._moved, set()
+        return moved
+
+    def tell(self, ids: Collection[str]) -> None:
+        """These have moved; none: only wake up."""
+        self._moved.update(ids)
+        self._something.set()
+
+    def tell_all(self) -> None:
+        """Any may have moved."""
+        self.tell(self._ids)
+
+
 class Waiters:
     """Everyone in this process who waits for an evaluation.
 
@@ -48,14 +77,17 @@ class Waiters:
         self._load = load
         self._on_done = on_done
         self._futures: dict[str, set[asyncio.Future[Record | None]]] = defaultdict(set)
-        self._released = False
+        self._followers: dict[str, set[Follower]] = defaultdict(set)
+        self.released = False
+        """Whether everyone is to go."""
         self._closed = False
         self._last: str | None = None
 
     @property
     def count(self) -> int:
         """How many wait."""
-        return sum(len(futures) for futures in self._futures.values())
+        followers = {one for group in self._followers.values() for one in group}
+        return sum(len(futures) for futures in self._futures.values()) + len(followers)
 
     async def wait(self, id: str, timeout_s: float) -> Record | None:
         """The evaluation once it is done, or as it is after `timeout_s` or `release`.
@@ -71,7 +103,7 @@ class Waiters:
                 record = await self._load(id)
                 left = until - loop.time()
                 over = record is None or record.state is State.DONE
-                if over or self._released or left <= 0:
+                if over or self.released or left <= 0:
                     return record
                 await asyncio.wait([future], timeout=left)
             finally:
@@ -81,9 +113,23 @@ class Waiters:
             if future.done() and (done := future.result()) is not None:
                 return done
 
+    @contextmanager
+    def follow(self, ids: Collection[str]) -> Iterator[Follower]:
+        """Follow evaluations while the block lasts; who sees `released` must leave it."""
+        follower = Follower(ids)
+        for id in ids:
+            self._followers[id].add(follower)
+        try:
+            yield follower
+        finally:
+            for id in ids:
+                self._followers[id].discard(follower)
+                if not self._followers[id]:
+                    del self._followers[id]
+
     def release(self) -> None:
         """Let everyone go with what is known: the process is about to end."""
-        self._released = True
+        self.released = True
         self._wake_all()
 
     @asynccontextmanager
@@ -131,8 +177,11 @@ class Waiters:
         block_ms = int(BLOCK_S * 1000)
         for _, entries in await client.xread(streams, count=BATCH, block=block_ms) or []:
             for entry, fields in entries:
+                id = fields[b"id"].decode()
                 if fields[b"state"].decode() == State.DONE:
-                    await self._done(fields[b"id"].decode())
+                    await self._done(id)
+                for follower in self._followers.get(id, ()):
+                    follower.tell([id])
                 self._last = entry.decode()
 
     async def _done(self, id: str) -> None:
@@ -152,3 +201,5 @@ class Waiters:
             for future in futures:
                 if not future.done():
                     future.set_result(None)
+        for follower in {one for group in self._followers.values() for one in group}:
+            follower.tell_all()

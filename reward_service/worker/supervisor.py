@@ -35,6 +35,7 @@ from reward_service.errors import (
     QueueDeadlineError,
 )
 from reward_service.findings import Built, Context, Judgement
+from reward_service.formats.program import program_of
 from reward_service.runner.channel import Channel, ChannelError
 from reward_service.sandbox.confine import Limits
 from reward_service.sandbox.folder import empty, own_folder, temporary_root
@@ -137,7 +138,7 @@ class Supervisor:
                 request = {
                     "op": "evaluate",
                     "problem_source": problem,
-                    "candidate_source": submission.candidate.source,
+                    "candidate_source": program_of(submission.candidate),
                     "extensions": self._place_modules(built.artifacts),
                     "policy": submission.policy.model_dump(mode="json"),
                     "load_limit_s": self.settings.load_timeout_s,

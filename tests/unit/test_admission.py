@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reward_service.admission import Admission
+from reward_service.admission import Admission, Admitted
 from reward_service.errors import RequestError
 from reward_service.jobs.registry import Process
 from reward_service.problems.library import ProblemLibrary
@@ -132,3 +132,36 @@ def test_the_key_is_of_the_device_class_not_of_its_name() -> None:
     assert admit(submission()).key == admit(submission(device="cpu")).key
     with_gpu = admission(BUILDER, worker("cpu"), worker("h200")).admit
     assert with_gpu(submission()).key != admit(submission()).key
+
+
+PROGRAM = "class ModelNew:\n    pass\n"
+
+
+def admitted(**candidate: str) -> Admitted:
+    given = {"problem": {"source": "p"}, "candidate": candidate}
+    return admission(BUILDER, worker("cpu")).admit(Submission.model_validate(given))
+
+
+@pytest.mark.parametrize(
+    "text", [PROGRAM, f"So:\n```python\n{PROGRAM}```\nDone.", f"<think>x</think>{PROGRAM}"]
+)
+def test_equal_programs_are_one_evaluation_whatever_form_they_came_in(text: str) -> None:
+    plain, found = admitted(source=PROGRAM), admitted(text=text)
+    assert (found.key, found.candidate_hash) == (plain.key, plain.candidate_hash)
+    assert found.submission.candidate.source == PROGRAM, "nobody has to look for it again"
+
+
+def test_an_infill_has_the_program_s_hash_and_a_key_of_its_own() -> None:
+    plain = admitted(source=PROGRAM)
+    cut = [
+        admitted(format="infill", prefix=PROGRAM[:n], middle=PROGRAM[n:-1], suffix=PROGRAM[-1:])
+        for n in (0, 5)
+    ]
+    assert {one.candidate_hash for one in cut} == {plain.candidate_hash}
+    assert len({one.key for one in (plain, *cut)}) == 3, "their verdicts name other scaffolds"
+
+
+def test_a_completion_without_a_program_is_admitted_under_its_text() -> None:
+    none, other, plain = admitted(text="sorry"), admitted(text="no"), admitted(source="sorry")
+    assert none.candidate_hash == plain.candidate_hash
+    assert len({none.key, other.key, plain.key}) == 3

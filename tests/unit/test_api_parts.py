@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from reward_service import verdicts
 from reward_service.api import page, prefer
-from reward_service.api.app import create_app
+from reward_service.api.app import create_app, is_loopback
 from reward_service.api.rate import LONGEST_S, UNKNOWN_S, ServiceRate
 from reward_service.api.server import listen
 from reward_service.cli.common import load_settings
@@ -62,16 +62,15 @@ def test_retry_after_follows_the_measured_rate() -> None:
     assert rate.retry_after_s(100) == UNKNOWN_S, "what is long ago says nothing"
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example.org"])
-def test_no_token_is_accepted_on_loopback_only(host: str) -> None:
-    with pytest.raises(PrerequisiteError, match="REWARD_SERVICE_TOKEN"):
-        create_app(Settings(redis_url="redis://localhost:1", host=host))
-    create_app(Settings(redis_url="redis://localhost:1", host=host, token="t"))
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
-def test_loopback_needs_no_token(host: str) -> None:
-    create_app(Settings(redis_url="redis://localhost:1", host=host))
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        *((host, False) for host in ("0.0.0.0", "::", "192.0.2.7", "example.org", "")),
+        *((host, True) for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost")),
+    ],
+)
+def test_what_can_be_reached_from_other_hosts_is_not_loopback(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
 
 
 def test_without_a_store_there_is_no_api(monkeypatch: pytest.MonkeyPatch) -> None:

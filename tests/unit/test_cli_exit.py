@@ -37,6 +37,7 @@ CASES = {
     "a list that is not JSON": (["problems"], {"REWARD_SERVICE_PROBLEM_DIRS": "/tmp"}, "JSON"),
     "a port out of range": (["up", "--port", "99999"], {}, "PORT"),
     "an address that is none": (["builder"], {"REDIS_URL": "localhost:6379"}, "redis://"),
+    "tokens without a store": (["token", "list"], {"REDIS_URL": ""}, "REDIS_URL"),
     "a state directory that cannot be": (
         ["doctor"],
         {"REWARD_SERVICE_STATE_DIR": "/dev/null/x"},
@@ -56,3 +57,15 @@ def test_a_wrong_call_exits_with_3_and_says_what_helps(name):
 
 def test_help_is_no_error():
     assert status("--help")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["said.md", "said.TXT"])
+def test_a_completion_without_a_program_is_a_scored_failure(tmp_path, name):
+    said = tmp_path / name
+    said.write_text("I cannot do that.")
+    code, text = status(
+        *["evaluate", "--problem", "level1/relu", "--candidate", str(said), "--device", "cpu"],
+        *["--stop-after", "build", "--accept-reduced-isolation", "--json"],
+    )
+    assert code == 1, text
+    assert "the completion holds no program" in text

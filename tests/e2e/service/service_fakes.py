@@ -1,6 +1,7 @@
 """A real builder, worker, API or `up` process around stages that do what the candidate says.
 
-The candidate's source is JSON, `{"build": [...], "judge": [...]}`: each a list of actions.
+The candidate's program is JSON, `{"build": [...], "judge": [...]}`: each a list of actions; or
+Python, with the JSON behind `# actions: ` in one of its lines, if it is to do anything.
 `["gate", NAME]` waits for the file NAME.open (and notices the end of the evaluation, unless it
 is `["wall", NAME]`), `["lost", NAME]` is a module that has gone, the first time it is met,
 `["fail", REASON]`, `["bug"]`, `["infra"]`, `["die"]`. Each start of a stage adds a line to the
@@ -17,10 +18,12 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from reward_service.cli import common, up
 from reward_service.errors import ArtifactLostError, DeviceError
 from reward_service.findings import Built, Context, Finding, Judgement
+from reward_service.formats.program import program_of
 from reward_service.jobs.process import run_builder, run_worker
 from reward_service.rewards.book import RewardBook
 from reward_service.schemas import (
@@ -43,7 +46,7 @@ class Stages:
         self.device = device
 
     def build(self, submission: Submission, problem: str, context: Context) -> Built | Finding:
-        assert problem.startswith("class Model")
+        assert "class Model" in problem
         failed = self._act("build", submission, context)
         report = BuildReport(path="split", seconds=0.01)
         return failed or Built(report=report, artifacts={"0": "a" * 64}, compiler="fake 1.0")
@@ -77,7 +80,7 @@ class Stages:
     def _act(self, stage: str, submission: Submission, context: Context) -> Finding | None:
         with (self.directory / "log").open("a") as log:
             log.write(f"{stage} {context.id}\n")
-        actions = json.loads(submission.candidate.source).get(stage, [])
+        actions = _actions(program_of(submission.candidate)).get(stage, [])
         for action, *arguments in actions:
             if action in ("gate", "wall"):
                 self._gate(arguments[0], context if action == "gate" else None)
@@ -102,6 +105,12 @@ class Stages:
             if context is not None:
                 context.check()
             time.sleep(0.01)
+
+
+def _actions(program: str) -> dict[str, Any]:
+    _, marked, line = program.rpartition("# actions: ")
+    is_json = marked or program.startswith("{")
+    return dict(json.loads(line.partition("\n")[0])) if is_json else {}
 
 
 def main() -> None:

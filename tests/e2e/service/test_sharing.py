@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +18,7 @@ def test_identical_submissions_in_flight_are_one_evaluation(
     with ThreadPoolExecutor(8) as pool:
         waiting = [pool.submit(post, client, body) for _ in range(8)]
         fleet.entered("group")
-        eventually(lambda: _holders(fleet) == {8}, "all eight to have joined")
+        eventually(lambda: _holders(fleet) == [{"local": 8}], "all eight to have joined")
         fleet.open("group")
         answers = [future.result().json() for future in waiting]
     assert {answer["id"] for answer in answers} == {answers[0]["id"]}
@@ -161,7 +162,8 @@ def test_a_full_queue_is_429_for_new_work_only(fleet: Fleet) -> None:
         assert post(client, submission("full 3")).status_code == 200
 
 
-def _holders(fleet: Fleet) -> set[int]:
+def _holders(fleet: Fleet) -> list[dict[str, int]]:
     client = fleet.valkey.client()
     live = [id.decode() for id in client.zrange("reward:deadlines", 0, -1)]
-    return {int(client.hget(f"reward:evaluation:{id}", "holders") or 0) for id in live}
+    records = [client.hget(f"reward:evaluation:{id}", "holders") or "{}" for id in live]
+    return [json.loads(holders) for holders in records]

