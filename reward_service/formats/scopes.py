@@ -68,9 +68,11 @@ class Scopes(ast.NodeVisitor):
         self._child(node.value, node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """`a: str = value`."""
+        """`a: str = value`; without a value the name is of this scope, and not constant."""
         self._child(node.annotation, node)
-        if node.value is not None:
+        if node.value is None:
+            self._child(node.target, node)
+        else:
             self._target(node.target, node.value, node)
             self._child(node.value, node)
 

@@ -56,6 +56,7 @@ def executed(source: str, monkeypatch: pytest.MonkeyPatch) -> list[ExtensionCall
 
 LITERAL = {
     "plain": HEAD + "m = load_inline(name='m', cpp_sources='a', cuda_sources='b', functions=['f'])",
+    "an annotation without a value": HEAD + "class M:\n    x: int\nm = load_inline('m', 'a')",
     "alias": "from torch.utils.cpp_extension import load_inline as li\nm = li('m', 'a')",
     "dotted": "import torch.utils.cpp_extension\ntorch.utils.cpp_extension.load_inline('m', 'a')",
     "module alias": "import torch.utils.cpp_extension as ce\nce.load_inline('m', ['a', 'b'])",
