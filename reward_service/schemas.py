@@ -239,8 +239,8 @@ class Candidate(_Wire):
     """What a model said, with the program in it; it may be empty, for a model may say nothing."""
     prefix: Text | None = None
     """What stands before the middle; with the suffix it is the scaffold."""
-    middle: Source | None = None
-    """What the model filled in."""
+    middle: Text | None = None
+    """What the model filled in; it may be empty, for a model may say nothing."""
     suffix: Text | None = None
     """What stands behind the middle."""
 

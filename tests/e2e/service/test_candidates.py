@@ -121,7 +121,6 @@ SPLIT = {"format": "infill", "prefix": "a", "middle": "b", "suffix": "c"}
         ({"prefix": "a", "middle": "b", "suffix": "c"}, "middle"),
         ({**SPLIT, "source": "a"}, "source"),
         ({**SPLIT, "text": "a"}, "text"),
-        ({**SPLIT, "middle": ""}, "middle"),
         ({**SPLIT, "middle": None}, "middle"),
         ({**SPLIT, "suffix": None}, "suffix"),
         ({**SPLIT, "prefix": ["a"]}, "prefix"),
@@ -142,5 +141,6 @@ def test_an_infill_with_one_empty_side_is_taken(client: httpx.Client) -> None:
     for candidate in (
         {**SPLIT, "prefix": "", "middle": "\n", "suffix": text},
         {**SPLIT, "prefix": text, "middle": "\n", "suffix": ""},
+        {**SPLIT, "prefix": text, "middle": "", "suffix": "\n"},
     ):
         assert post(client, body(**candidate)).json()["outcome"] == "correct"
