@@ -92,7 +92,7 @@ async def follow(service: Service, id: str, until: float) -> AsyncGenerator[Batc
             pause_s = min(until, _next_end(service, places, records)) - time.monotonic()
             moved = await follower.moved(max(0.0, pause_s))
             if moved:
-                records |= await service.call(service.store.get_all, list(moved))
+                records |= await service.load_all(list(moved))
             seen = view(places, records, service.store.now())
             yield seen
             if seen.done == seen.total or service.waiters.released or time.monotonic() >= until:
@@ -131,7 +131,7 @@ async def _last(batches: AsyncGenerator[Batch]) -> Batch | None:
 
 
 async def _view(service: Service, places: Places) -> Batch:
-    records = await service.call(service.store.get_all, list(places.ids))
+    records = await service.load_all(places.ids)
     return view(places, records, service.store.now())
 
 

@@ -15,6 +15,7 @@ from reward_service.errors import PrerequisiteError
 log = logging.getLogger(__name__)
 
 BACKLOG = 2_048
+STALL_MS = 30_000
 KEEP_ALIVE_S = 75
 """Longer than clients and proxies keep an idle connection, so that they close it and not we, who
 might do so just as a request comes."""
@@ -51,6 +52,8 @@ def listen(host: str, port: int) -> socket.socket:
     # Connections inherit it. asyncio sets it only on sockets that it made itself, and without
     # it each answer waits 40 ms for the client's delayed acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # Who takes nothing of what was sent is gone; to close its connection would wait for it too.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALL_MS)
     return listener
 
 

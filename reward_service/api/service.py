@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TypeVar, TypeVarTuple, Unpack
 
 from anyio import CapacityLimiter
@@ -59,7 +59,7 @@ class Service:
         self.rate = ServiceRate()
         self._client_rates: defaultdict[str, ServiceRate] = defaultdict(ServiceRate)
         self._tokens = Tokens(client)
-        self.waiters = Waiters(url, self.load, self._done)
+        self.waiters = Waiters(url, self.load_all, self._done)
         self.metrics.clients(lambda: self.waiters.count)
         self._sweeper = Sweeper(self.lifecycle, queue, settings.lease_s)
         self._threads = CapacityLimiter(MAX_THREADS)
@@ -67,6 +67,10 @@ class Service:
     async def load(self, id: str) -> Record | None:
         """An evaluation as it is now."""
         return await self.call(self.store.get, id)
+
+    async def load_all(self, ids: Sequence[str]) -> Mapping[str, Record]:
+        """Of these ids, the evaluations that there are."""
+        return await self.call(self.store.get_all, ids)
 
     async def tokens(self) -> Mapping[str, Token]:
         """The stored tokens as they are now, by digest."""

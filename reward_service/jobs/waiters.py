@@ -14,7 +14,15 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
 
 import redis
@@ -64,13 +72,13 @@ class Follower:
 class Waiters:
     """Everyone in this process who waits for an evaluation.
 
-    `load` reads an evaluation, or raises `StoreError`.
+    `load` reads evaluations, those that there are by their id, or raises `StoreError`.
     """
 
     def __init__(
         self,
         url: str,
-        load: Callable[[str], Awaitable[Record | None]],
+        load: Callable[[Sequence[str]], Awaitable[Mapping[str, Record]]],
         on_done: Callable[[Record], None],
     ) -> None:
         self._url = url
@@ -100,7 +108,7 @@ class Waiters:
             future: asyncio.Future[Record | None] = loop.create_future()
             self._futures[id].add(future)
             try:
-                record = await self._load(id)
+                record = (await self._load([id])).get(id)
                 left = until - loop.time()
                 over = record is None or record.state is State.DONE
                 if over or self.released or left <= 0:
@@ -176,25 +184,24 @@ class Waiters:
         streams = {keys.EVENTS: self._last or BEGINNING}
         block_ms = int(BLOCK_S * 1000)
         for _, entries in await client.xread(streams, count=BATCH, block=block_ms) or []:
-            for entry, fields in entries:
-                id = fields[b"id"].decode()
-                if fields[b"state"].decode() == State.DONE:
-                    await self._done(id)
+            moved = [(fields[b"id"].decode(), fields[b"state"].decode()) for _, fields in entries]
+            done = [id for id, state in moved if state == State.DONE]
+            # Together: one by one, the last of many that end at once had to wait for the others.
+            for record in (await self._load(done)).values() if done else ():
+                self._done(record)
+            for id, _ in moved:
                 for follower in self._followers.get(id, ()):
                     follower.tell([id])
-                self._last = entry.decode()
+            self._last = entries[-1][0].decode()
 
-    async def _done(self, id: str) -> None:
-        record = await self._load(id)
-        if record is None:  # it has expired since
-            return
-        for future in self._futures.get(id, ()):
+    def _done(self, record: Record) -> None:
+        for future in self._futures.get(record.id, ()):
             if not future.done():
                 future.set_result(record)
         try:
             self._on_done(record)
         except Exception:
-            log.exception("evaluation %s could not be observed", id)
+            log.exception("evaluation %s could not be observed", record.id)
 
     def _wake_all(self) -> None:
         for futures in self._futures.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -31,9 +31,9 @@ class Reading:
         self.done: list[str] = []
         self.waiters = Waiters(url, self._load, lambda record: self.done.append(record.id))
 
-    async def _load(self, id: str) -> Record | None:
+    async def _load(self, ids: Sequence[str]) -> Mapping[str, Record]:
         self.loads += 1
-        return await asyncio.to_thread(self.desk.store.get, id)
+        return await asyncio.to_thread(self.desk.store.get_all, ids)
 
 
 @asynccontextmanager
