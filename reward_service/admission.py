@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from reward_service.digest import sha256
 from reward_service.errors import RequestError
-from reward_service.formats.program import resolve, sha256
+from reward_service.formats.program import resolve
 from reward_service.jobs.registry import Process
 from reward_service.schemas import RewardConfigRef, Submission
 from reward_service.verdicts import harness_hash

@@ -16,7 +16,8 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import SecretStr
 
-from reward_service.jobs.tokens import LOCAL, OPERATOR, Token, digest
+from reward_service.digest import sha256
+from reward_service.jobs.tokens import LOCAL, OPERATOR, Token
 
 FRESH_S = 2.0
 
@@ -35,7 +36,7 @@ class Authentication:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._read = read
-        self._operator = None if operator is None else digest(operator.get_secret_value())
+        self._operator = None if operator is None else sha256(operator.get_secret_value())
         self._optional = optional
         self._clock = clock
         self._tokens: Mapping[str, Token] = {}
@@ -49,7 +50,7 @@ class Authentication:
         scheme, _, secret = authorization.partition(" ")
         if scheme.lower() != "bearer":
             return None
-        sent = digest(secret.strip())
+        sent = sha256(secret.strip())
         # A person chose it, so its digest must not be found out byte by byte.
         if self._operator is not None and hmac.compare_digest(sent, self._operator):
             return OPERATOR

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import re
 import time
 from collections.abc import AsyncGenerator
@@ -136,7 +135,7 @@ def _counts(batch: Batch) -> Batch:
 
 
 def _verdict(index: int, verdict: Verdict) -> bytes:
-    data = json.dumps({"index": index, "verdict": verdict.model_dump(mode="json")})
+    data = f'{{"index":{index},"verdict":{verdict.model_dump_json()}}}'
     return f"event: verdict\ndata: {data}\n\n".encode()
 
 

@@ -116,8 +116,7 @@ class ReadBody:
         if encoding not in ("identity", "gzip"):
             refused = f"a body may be plain or gzip, not {encoding[:32]!r}"
             raise RequestError(415, refused, "Content-Encoding")
-        packed = encoding == "gzip"
-        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding == "gzip" else None
         chunks: list[bytes] = []
         size = 0
         while True:
@@ -125,7 +124,7 @@ class ReadBody:
             if message["type"] == "http.disconnect":
                 return b""
             chunk = message.get("body", b"")
-            if packed:
+            if unpacker is not None:
                 try:
                     chunk = unpacker.decompress(chunk, most - size + 1)
                 except zlib.error as error:
@@ -135,7 +134,7 @@ class ReadBody:
             if size > most:
                 raise _too_long(most)
             if not message.get("more_body", False):
-                if packed and not unpacker.eof:
+                if unpacker is not None and not unpacker.eof:
                     raise RequestError(400, "the body is not whole: its gzip does not end", "body")
                 return b"".join(chunks)
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from reward_service.digest import sha256
 from reward_service.findings import Built, Context, Finding
 from reward_service.formats.infill import Infill, contained
-from reward_service.formats.program import NoProgramError, infill_of, program_of, sha256
+from reward_service.formats.program import NoProgramError, infill_of, program_of
 from reward_service.schemas import BuildReport, Check, Reason, Submission
 
 Build: TypeAlias = Callable[[Submission, str, Context], Built | Finding]

@@ -6,9 +6,9 @@ was found in it. An infill stays as it is, because its verdict says that its sca
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
+from reward_service.digest import sha256
 from reward_service.formats.completion import find_program
 from reward_service.formats.infill import Infill
 from reward_service.schemas import Candidate
@@ -71,8 +71,3 @@ def resolve(candidate: Candidate) -> Resolved:
     if candidate.source is None:
         candidate = Candidate(source=program)
     return Resolved(candidate, digest, ("kernelbench", digest))
-
-
-def sha256(text: str) -> str:
-    """SHA-256 of a text, in hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

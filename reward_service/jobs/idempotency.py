@@ -6,11 +6,11 @@ the first note counts: of two requests at once, the second gives back what it to
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable
 
+from reward_service.digest import sha256
 from reward_service.errors import RequestError
 from reward_service.jobs import keys
 from reward_service.jobs.connection import store_errors
@@ -50,7 +50,7 @@ class Idempotency:
         if earlier is not None and exists(earlier):
             return earlier
         made = make()
-        note = json.dumps({"content": _digest(content), "id": made})
+        note = json.dumps({"content": sha256(content), "id": made})
         with store_errors():
             # What an earlier note names has expired, if there is one: it stands for nothing.
             first = self._store.client.set(name, note, ex=self._ttl_s, nx=earlier is None)
@@ -65,10 +65,6 @@ class Idempotency:
         if text is None:
             return None
         noted = json.loads(text)
-        if noted["content"] != _digest(content):
+        if noted["content"] != sha256(content):
             raise RequestError(422, "this key was used for another request", HEADER)
         return str(noted["id"])
-
-
-def _digest(content: str) -> str:
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()

@@ -7,7 +7,6 @@ be guessed. The name of a token is the *client*: all that is counted or shared g
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 import time
@@ -16,6 +15,7 @@ from collections.abc import Callable
 import redis
 from pydantic import BaseModel, ConfigDict, Field
 
+from reward_service.digest import sha256
 from reward_service.errors import QuotaError
 from reward_service.jobs import keys
 from reward_service.jobs.connection import Client, store_errors
@@ -63,7 +63,7 @@ class Tokens:
                     if any(known.name == name for known in _parsed(pipe).values()):
                         return None
                     pipe.multi()
-                    pipe.hset(keys.TOKENS, digest(secret), token.model_dump_json())
+                    pipe.hset(keys.TOKENS, sha256(secret), token.model_dump_json())
                     pipe.execute()
                     return secret
                 except redis.WatchError:
@@ -76,14 +76,9 @@ class Tokens:
             return bool(named and self._client.hdel(keys.TOKENS, *named))
 
     def by_digest(self) -> dict[str, Token]:
-        """All tokens, by `digest` of their secrets."""
+        """All tokens, by the digest of their secrets."""
         with store_errors():
             return _parsed(self._client)
-
-
-def digest(secret: str) -> str:
-    """SHA-256 of a token's secret, in hex."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def require_room(client: Token, count: int, reader: Client) -> None:

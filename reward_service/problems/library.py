@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import difflib
-import hashlib
 import re
 import warnings
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reward_service import schemas
+from reward_service.digest import sha256
 from reward_service.errors import RequestError
 
 SUITE = Path(__file__).parent / "suite"
@@ -47,9 +47,7 @@ class ProblemSource:
     """SHA-256 of the source, in hex."""
 
     def __post_init__(self) -> None:
-        # surrogatepass: an inline source may hold any string that JSON can carry.
-        digest = hashlib.sha256(self.source.encode("utf-8", "surrogatepass")).hexdigest()
-        object.__setattr__(self, "hash", digest)
+        object.__setattr__(self, "hash", sha256(self.source))
 
     @property
     def info(self) -> schemas.ProblemInfo:

@@ -10,8 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from reward_service.api.authentication import FRESH_S, Authentication
+from reward_service.digest import sha256
 from reward_service.errors import StoreError
-from reward_service.jobs.tokens import LOCAL, OPERATOR, Token, digest
+from reward_service.jobs.tokens import LOCAL, OPERATOR, Token
 
 ALICE = Token(name="alice")
 
@@ -20,7 +21,7 @@ class Door:
     """An `Authentication` with a store and a clock of the test's own."""
 
     def __init__(self, operator: str | None = None, optional: bool = False) -> None:
-        self.stored = {digest("rs_alice"): ALICE}
+        self.stored = {sha256("rs_alice"): ALICE}
         self.away = False
         self.reads = 0
         self.now = 100.0
@@ -104,7 +105,7 @@ def test_a_new_token_is_known_at_once() -> None:
     async def main() -> None:
         door = Door()
         assert await door.ask("Bearer rs_bob") is None
-        door.stored[digest("rs_bob")] = Token(name="bob")
+        door.stored[sha256("rs_bob")] = Token(name="bob")
         assert await door.ask("Bearer rs_bob") == Token(name="bob")
 
     run(main())
@@ -118,7 +119,7 @@ def test_a_new_token_is_not_missed_by_a_reading_that_began_before_it() -> None:
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert door.reads == 1
-        door.stored[digest("rs_bob")] = Token(name="bob")
+        door.stored[sha256("rs_bob")] = Token(name="bob")
         asked = asyncio.create_task(door.ask("Bearer rs_bob"))
         await asyncio.sleep(0)
         door.gate.set()

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from reward_service.build.program_stage import build_program
+from reward_service.digest import sha256
 from reward_service.findings import Built, Context, Finding
 from reward_service.formats.infill import Infill, contained
-from reward_service.formats.program import program_of, sha256
+from reward_service.formats.program import program_of
 from reward_service.formats.syntax import parse
 from reward_service.schemas import (
     MAX_SOURCE_CHARS,

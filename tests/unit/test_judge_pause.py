@@ -15,6 +15,8 @@ from reward_service.judge.pause import Rest, RestlessError
 from reward_service.sandbox import processes
 from reward_service.sandbox.uids import UidPool, kill_uid
 
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
 PRELUDE = """
 import ctypes, os, signal, struct, threading
 if {uid}: os.setgid({uid}), os.setuid({uid})
@@ -108,7 +110,7 @@ FAMILY = f"setsid sh -c '{BURN}' & (sh -c '{BURN}' &); echo up; {BURN}"
 COMET = "echo up; run() { run & exit; }; run"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@root
 def test_children_and_orphans_in_sessions_of_their_own_rest_too(uid):
     family = _run_shell(FAMILY, uid)
     deadline = time.monotonic() + 20
@@ -121,7 +123,7 @@ def test_children_and_orphans_in_sessions_of_their_own_rest_too(uid):
     _end(family, uid)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@root
 def test_who_forks_faster_than_it_can_be_stopped_is_stopped_or_told(uid):
     comet = _run_shell(COMET, uid)
     try:
@@ -144,7 +146,7 @@ ctypes.CDLL(None).syscall(60, 0)
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@root
 def test_a_process_whose_first_thread_has_ended_is_seen_rests_and_can_be_ended(uid):
     process = _run(LEADER_ENDS, uid)
     while "(zombie)" not in Path(f"/proc/{process.pid}/status").read_text():
@@ -208,7 +210,7 @@ while True:
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@root
 def test_what_is_ending_has_ended_before_the_other_side_is_called(uid):
     process = _run(LARGE_ONES_END, uid)
     for _ in range(10):

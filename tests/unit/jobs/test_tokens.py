@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from jobs_desk import Desk
 
+from reward_service.digest import sha256
 from reward_service.errors import QuotaError, StoreError
 from reward_service.jobs import keys
 from reward_service.jobs.connection import connect
-from reward_service.jobs.tokens import LOCAL, Token, Tokens, digest, require_room
+from reward_service.jobs.tokens import LOCAL, Token, Tokens, require_room
 from reward_service.schemas import State
 
 ALICE, BOB = Token(name="alice", max_waiting=3), Token(name="bob")
@@ -29,7 +30,7 @@ def tokens(desk: Desk) -> Tokens:
 def test_a_token_is_known_by_its_secret_until_it_is_revoked(tokens: Tokens) -> None:
     secret = tokens.create("alice", 5)
     assert secret is not None
-    assert tokens.by_digest() == {digest(secret): Token(name="alice", created=1e3, max_waiting=5)}
+    assert tokens.by_digest() == {sha256(secret): Token(name="alice", created=1e3, max_waiting=5)}
     assert tokens.revoke("alice")
     assert tokens.by_digest() == {}
     assert not tokens.revoke("alice")
